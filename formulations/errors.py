@@ -1,0 +1,42 @@
+"""The exceptions of the toolkit, and the wording that lets a message point at its own remedy."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+
+class PartLSError(Exception):
+    """Root of every exception raised on purpose: catching it catches all of them."""
+
+
+class InvalidInput(PartLSError, ValueError):  # noqa: N818
+    """Data or an option that cannot be used; the message names the row, column or option and what to do."""
+
+
+def suggestion(name: str, allowed: Iterable[str]) -> str:
+    """Return ``'; did you mean "x"?'`` for the allowed name closest to ``name`` ('' if none is close).
+
+    Upper and lower case are not told apart, so that ``AREA`` finds ``area``.
+    """
+    spelled = {candidate.casefold(): candidate for candidate in allowed}
+    nearest = difflib.get_close_matches(name.casefold(), spelled, n=1)
+    return f'; did you mean "{spelled[nearest[0]]}"?' if nearest else ""
+
+
+def listing(names: Iterable[object], limit: int = 5) -> str:
+    """Return the first few names for a message: strings in double quotes, the rest counted."""
+    shown = [f'"{name}"' if isinstance(name, str) else str(name) for name in names]
+    more = f" and {len(shown) - limit} more" if len(shown) > limit else ""
+    return ", ".join(shown[:limit]) + more
+
+
+def refuse(problems: Sequence[str], subject: str, limit: int = 5) -> None:
+    """Return quietly if there are no problems, else raise one ``InvalidInput`` that shows the first few."""
+    if len(problems) == 1:
+        raise InvalidInput(f"{subject}: {problems[0]}")
+    if problems:
+        lines = [f"{len(problems)} problems", *problems[:limit]]
+        if len(problems) > limit:
+            lines.append(f"and {len(problems) - limit} more")
+        raise InvalidInput(f"{subject}: " + "\n  - ".join(lines))

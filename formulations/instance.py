@@ -1,0 +1,174 @@
+"""One regression problem with sign-sharing groups: the data, the groups, the penalty, and THE objective."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from formulations.data import Floats, as_matrix, as_vector, column_names
+from formulations.errors import InvalidInput, suggestion
+from formulations.partition import Partition
+from formulations.reduction import Reduction, reduce
+
+PENALTIES = ("l2", "l1")
+
+
+class Instance:
+    """minimise ``||X w + t - y||^2 + eta * penalty(beta)``  s.t. the coefficients of a group share one sign.
+
+    ``beta_k`` is the sum of the coefficients of group k; the penalty is ``||beta||_2^2`` ("l2") or
+    ``||beta||_1`` ("l1"). With weights, row n counts ``sample_weight[n]`` times. The intercept t is free and,
+    unless ``penalize_intercept``, unpenalised. Validated once, frozen afterwards.
+
+    Parameters
+    ----------
+    X : (N, M) array, frame or sparse matrix
+        Finite numbers; column names are taken from a frame or from ``columns``.
+    y : (N,) array
+        The target.
+    groups
+        Any form ``Partition.of`` accepts: a label per column, ``{name: [columns]}``, lists of columns, an
+        (M, K) 0/1 matrix, a file, a ``Partition``, or None for one group of all columns.
+    eta, penalty
+        Strength (>= 0) and kind ("l2" or "l1") of the penalty on the group sums.
+    fit_intercept, penalize_intercept
+        Whether t exists, and whether it is penalised like a group of its own (the paper's reading).
+    sample_weight : (N,) array, optional
+        Nonnegative row weights.
+    ungrouped : {"error", "free"}
+        Whether a column in no group is refused or left without a sign constraint.
+    columns : sequence of str, optional
+        Column names when X carries none.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        groups: Any = None,
+        *,
+        eta: float = 0.0,
+        penalty: str = "l2",
+        fit_intercept: bool = True,
+        penalize_intercept: bool = False,
+        sample_weight: Any = None,
+        ungrouped: str = "error",
+        columns: Any = None,
+    ) -> None:
+        names = tuple(columns) if columns is not None else column_names(X)
+        self.X = _view(as_matrix(X, names))
+        n_rows, n_columns = self.X.shape
+        if names is not None and len(names) != n_columns:
+            raise InvalidInput(f"columns has {len(names)} name(s) but X has {n_columns} column(s)")
+        self.y = _view(as_vector(y, "y", n_rows))
+        self.partition = Partition.of(groups, n_columns=n_columns, columns=names, ungrouped=ungrouped)
+        self.eta = _checked_eta(eta)
+        if penalty not in PENALTIES:
+            raise InvalidInput(f"penalty={penalty!r} is not one of {PENALTIES}{suggestion(str(penalty), PENALTIES)}")
+        self.penalty = penalty
+        self.fit_intercept = bool(fit_intercept)
+        self.penalize_intercept = bool(penalize_intercept)
+        self.sample_weight = _checked_weights(sample_weight, n_rows)
+        self._frozen = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse changes after construction: solvers rely on cached reductions of this instance."""
+        if getattr(self, "_frozen", False) and name not in {"reduction", "_x_shift", "_y_shift"}:
+            raise AttributeError(f"Instance is frozen: make a new one to change {name!r}")
+        super().__setattr__(name, value)
+
+    def __repr__(self) -> str:
+        """Show the sizes and the options that change the problem."""
+        penalty = f", eta={self.eta:g} ({self.penalty})" if self.eta else ""
+        return f"Instance({self.n_rows} rows, {self.n_columns} columns, {self.n_groups} groups{penalty})"
+
+    @property
+    def n_rows(self) -> int:
+        """Number of observations N."""
+        return int(self.X.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        """Number of features M."""
+        return int(self.X.shape[1])
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups K."""
+        return self.partition.n_groups
+
+    def group_sums(self, coef: Any) -> Floats:
+        """Return beta: the sum of the coefficients of each group."""
+        labels = self.partition.labels
+        grouped = labels >= 0
+        return np.bincount(labels[grouped], np.asarray(coef, dtype=np.float64)[grouped], self.n_groups)
+
+    def residual(self, coef: Any, intercept: float = 0.0) -> Floats:
+        """Return ``y - X coef - intercept``."""
+        return np.asarray(self.y - self.X @ np.asarray(coef, dtype=np.float64) - intercept)
+
+    def objective(self, coef: Any, intercept: float = 0.0) -> float:
+        """Return ``||X coef + intercept - y||^2 + eta * penalty(beta)``: the single definition of the objective.
+
+        No 1/N, no 1/2, no square root. Sign constraints are not checked here.
+        """
+        residual = self.residual(coef, intercept)
+        weighted = residual if self.sample_weight is None else residual * self.sample_weight
+        beta = self.group_sums(coef)
+        if self.fit_intercept and self.penalize_intercept:
+            beta = np.append(beta, intercept)
+        penalty = beta @ beta if self.penalty == "l2" else np.abs(beta).sum()
+        return float(residual @ weighted + self.eta * penalty)
+
+    @cached_property
+    def reduction(self) -> Reduction:
+        """The same problem on at most M + 1 rows, computed once."""
+        return reduce(self)
+
+    @property
+    def _intercept_is_group(self) -> bool:
+        """An L1-penalised intercept has a kink at zero: it needs a sign, so it stays as a group of one."""
+        return self.penalize_intercept and self.penalty == "l1" and self.eta > 0
+
+    @property
+    def _shifted(self) -> bool:
+        return self.fit_intercept and not self._intercept_is_group
+
+    @cached_property
+    def _x_shift(self) -> Floats:
+        """Column means, rounded: any shift is exact because the intercept absorbs it; this one avoids cancellation."""
+        return np.ones(self.n_rows) @ self.X / self.n_rows if self._shifted else np.zeros(self.n_columns)
+
+    @cached_property
+    def _y_shift(self) -> float:
+        return float(self.y.mean()) if self._shifted else 0.0
+
+
+def _view(array: Floats) -> Floats:
+    view = array.view()
+    view.setflags(write=False)
+    return view
+
+
+def _checked_eta(eta: Any) -> float:
+    try:
+        value = float(eta)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"eta={eta!r} is not a number") from None
+    if not (np.isfinite(value) and value >= 0):
+        raise InvalidInput(f"eta={eta!r} must be a finite number >= 0")
+    return value
+
+
+def _checked_weights(weights: Any, n_rows: int) -> Floats | None:
+    if weights is None:
+        return None
+    vector = as_vector(weights, "sample_weight", n_rows)
+    if (vector < 0).any():
+        row = int(np.flatnonzero(vector < 0)[0])
+        raise InvalidInput(f"sample_weight, row {row} is {vector[row]}: weights must be >= 0")
+    if not vector.any():
+        raise InvalidInput("sample_weight is zero in every row: at least one row must count")
+    return _view(vector)

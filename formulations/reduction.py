@@ -1,0 +1,250 @@
+"""The same least-squares problem on at most M + 1 rows: shift, fold by blocked QR, scale, eliminate.
+
+Every solver of the toolkit works on the reduced problem
+
+    minimise over v    ||R v - z||^2 + rest + sum_j l1_j |v_j|
+
+whose value times ``scale`` is the objective of the original data, penalty included. The columns of R are
+the columns that carry a sign constraint; the intercept and free columns are projected out exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.linalg import lapack, qr, solve_triangular
+
+from formulations.data import Floats
+from formulations.errors import InvalidInput
+from formulations.signs import SignPattern
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from formulations.instance import Instance
+
+_BLOCK_ROWS = 2048  # a block and its reflectors stay in cache; larger blocks gain nothing
+_PANEL = 16
+_RANK_TOLERANCE = 1e-12  # of a free column's own norm: below it the column repeats the free ones before it
+
+
+def fold(blocks: Iterable[Floats], width: int) -> Floats:
+    """Return the (width, width) upper triangle T with T'T = B'B, B the blocks stacked; one pass, constant memory."""
+    triangle = np.zeros((width, width), order="F")
+    waiting: list[Floats] = []  # too few rows so far to fill the triangle
+    n_rows = 0
+    for block in blocks:
+        n_rows += len(block)
+        if n_rows < width:
+            waiting.append(block)
+            continue
+        rows = np.asfortranarray(np.vstack([*waiting, block]) if waiting else block)
+        waiting = []
+        triangle, _, _, info = lapack.dtpqrt(0, min(_PANEL, width), triangle, rows, overwrite_a=True, overwrite_b=True)
+        if info != 0:
+            raise RuntimeError(f"LAPACK dtpqrt refused argument {-info}")
+    if n_rows and waiting:
+        triangle[:n_rows] = qr(np.vstack(waiting), mode="r")[0]
+    return np.asarray(np.triu(triangle))
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """The reduced problem of an instance and the exact map back to original units.
+
+    Attributes
+    ----------
+    R, z, rest
+        ``||R v - z||^2 + rest`` is the squared error plus L2 penalty, in units of ``scale``.
+    l1
+        Weight of ``|v_j|`` per column (zero unless the penalty is "l1").
+    labels
+        Group of each column of R.
+    names
+        Names of those groups; a penalised L1 intercept adds one group of its own.
+    scale
+        A power of four: reduced objective times ``scale`` is the original objective.
+    """
+
+    R: Floats
+    z: Floats
+    rest: float
+    l1: Floats
+    labels: NDArray[np.intp]
+    names: tuple[str, ...]
+    scale: float
+    _columns: NDArray[np.intp]  # original column of each reduced column (M stands for the intercept)
+    _exponents: NDArray[np.intp]  # coef = ldexp(v, exponents)
+    _free: _FreeBlock
+    _instance: Instance
+
+    @property
+    def n_columns(self) -> int:
+        """Number of sign-constrained columns."""
+        return int(self.R.shape[1])
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups that carry a sign."""
+        return len(self.names)
+
+    def objective(self, v: Floats) -> float:
+        """Return the objective of the original data at reduced coefficients v, free coefficients optimal."""
+        residual = self.R @ v - self.z
+        return float(self.scale * (residual @ residual + self.rest + self.l1 @ np.abs(v)))
+
+    def restore(self, v: Floats) -> tuple[Floats, float]:
+        """Return ``(coef, intercept)`` in original units; constrained signs and zeros survive exactly."""
+        M = self._instance.n_columns
+        full = np.zeros(M + 1)
+        full[self._columns] = np.ldexp(v, self._exponents)
+        full[self._free.columns] = np.ldexp(self._free.solve(v), self._free.exponents)
+        intercept = full[M]
+        if self._instance._shifted:
+            intercept += self._instance._y_shift - self._instance._x_shift @ full[:M]
+        return full[:M], float(intercept)
+
+    def project(self, coef: Floats, intercept: float = 0.0) -> Floats:
+        """Return the reduced coefficients of a model in original units (the inverse of ``restore``)."""
+        full = np.append(np.asarray(coef, dtype=np.float64), intercept)
+        return np.asarray(np.ldexp(full[self._columns], -self._exponents))
+
+    def column_signs(self, signs: SignPattern | Iterable[int] | None) -> NDArray[np.int8]:
+        """Return the sign of each column of R, 0 where undecided; None decides nothing.
+
+        An intercept that counts as a group of its own may be left out of the pattern: it is undecided then.
+        """
+        pattern = SignPattern.free(self.n_groups) if signs is None else SignPattern.of(signs)
+        if len(pattern) == self._instance.n_groups < self.n_groups:
+            pattern = SignPattern((*pattern, 0))
+        if len(pattern) != self.n_groups:
+            raise InvalidInput(f"signs has {len(pattern)} value(s) but there are {self._instance.n_groups} group(s)")
+        return pattern.per_column(self.labels)
+
+    @property
+    def penalty_rows(self) -> Floats:
+        """The nonnegative (K, n) matrix C with ``||C v||^2`` the L2 penalty on the group sums, already in R."""
+        weight = self._instance.eta if self._instance.penalty == "l2" else 0.0
+        root = np.ldexp(np.sqrt(weight), self._exponents - (np.frexp(self.scale)[1] - 1) // 2)
+        return np.asarray(np.where(self.labels == np.arange(self.n_groups)[:, None], root, 0.0))
+
+    @cached_property
+    def data_part(self) -> Reduction:
+        """The same problem, in the same coordinates and scale, without the L2 penalty on the group sums.
+
+        Taken from the data by a second pass, once: subtracting C'C from R'R would lose digits when eta is large.
+        """
+        penalised = self._instance.penalty == "l2" and self._instance.eta > 0
+        return reduce(self._instance, like=self) if penalised else self
+
+
+@dataclass(frozen=True, eq=False)
+class _FreeBlock:
+    """Unconstrained columns F, projected out: their optimal value given v solves ``R_ff u = z_f - R_fc v``."""
+
+    columns: NDArray[np.intp]
+    exponents: NDArray[np.intp]
+    R_ff: Floats
+    R_fc: Floats
+    z_f: Floats
+
+    def solve(self, v: Floats) -> Floats:
+        rank = len(self.z_f)
+        u = np.zeros(len(self.columns))
+        if rank:
+            u[:rank] = solve_triangular(self.R_ff, self.z_f - self.R_fc @ v)
+        return u
+
+
+def reduce(instance: Instance, *, like: Reduction | None = None) -> Reduction:
+    """Return the reduced problem of an instance: one pass over the rows, O(M^2) memory beyond them.
+
+    With ``like``, in the coordinates of that reduction and without the L2 penalty on the group sums.
+    """
+    M = instance.n_columns
+    keep_intercept = instance.fit_intercept and instance._intercept_is_group
+    labels = np.append(instance.partition.labels, instance.n_groups if keep_intercept else -1)
+    free = np.flatnonzero(labels < 0)
+    if not instance.fit_intercept:
+        free = free[free < M]
+    signed = np.flatnonzero(labels >= 0)
+    order = np.concatenate([free[::-1], signed])  # the intercept (index M) comes first
+    triangle = fold(_blocks(instance, order, groups=like is None), len(order) + 1)
+    norms = np.sqrt(np.einsum("ij,ij->j", triangle, triangle))
+    exponents = np.where(norms > 0, np.frexp(norms)[1] - 1, 0)
+    n_free = len(free)
+    if like is not None:
+        exponents[-1] = (np.frexp(like.scale)[1] - 1) // 2
+        exponents[n_free:-1] = exponents[-1] - like._exponents
+    triangle = np.ldexp(triangle, -exponents)
+    e_y = int(exponents[-1])
+    free_block, rows = _eliminate(triangle, n_free, order[:n_free], e_y - exponents[:n_free])
+    names = instance.partition.names + (("(intercept)",) if keep_intercept else ())
+    e_signed = e_y - exponents[n_free:-1]
+    weight = instance.eta if instance.penalty == "l1" else 0.0
+    l1 = np.ldexp(np.full(len(signed), weight), e_signed - 2 * e_y)
+    height = int(np.flatnonzero(rows[:-1].any(axis=1)).max(initial=-1)) + 1  # fewer rows than columns: drop zeros
+    return Reduction(
+        R=_frozen(rows[:height, :-1]), z=_frozen(rows[:height, -1]), rest=float(rows[-1, -1] ** 2), l1=_frozen(l1),
+        labels=labels[signed], names=names, scale=float(np.ldexp(1.0, 2 * e_y)),
+        _columns=signed, _exponents=e_signed, _free=free_block, _instance=instance,
+    )
+
+
+def _blocks(instance: Instance, order: NDArray[np.intp], *, groups: bool = True) -> Iterator[Floats]:
+    """Yield the rows of [intercept, free, signed, y], shifted and weighted, then the L2 penalty's rows."""
+    X, y, M = instance.X, instance.y, instance.n_columns
+    identity = np.array_equal(order[order < M], np.arange(M))
+    columns = order[order < M]
+    first = int(order[0] == M) if len(order) else 0
+    last = len(order) - int(len(order) > 0 and order[-1] == M)  # an L1 intercept is the last signed column
+    for start in range(0, len(X), _BLOCK_ROWS):
+        rows = slice(start, min(start + _BLOCK_ROWS, len(X)))
+        block = np.empty((rows.stop - start, len(order) + 1), order="F")
+        chosen = X[rows] if identity else X[rows][:, columns]
+        np.subtract(chosen, instance._x_shift[columns], out=block[:, first:last])
+        block[:, :first] = 1.0
+        block[:, last:-1] = 1.0
+        np.subtract(y[rows], instance._y_shift, out=block[:, -1])
+        if instance.sample_weight is not None:
+            block *= np.sqrt(instance.sample_weight[rows])[:, None]
+        yield block
+    if instance.eta > 0 and instance.penalty == "l2":
+        yield _penalty_rows(instance, order)[0 if groups else instance.n_groups :]
+
+
+def _penalty_rows(instance: Instance, order: NDArray[np.intp]) -> Floats:
+    """Return rows whose squares are eta times the squared group sums (and the squared intercept if penalised)."""
+    M, K = instance.n_columns, instance.n_groups
+    full = np.zeros((K + 1, M + 2))  # columns: X, intercept, y
+    full[:K, :M] = instance.partition.indicator().T
+    if instance.fit_intercept and instance.penalize_intercept:
+        # t = t' + y_shift - x_shift'w in the shifted coordinates t'
+        full[K, :M], full[K, M], full[K, M + 1] = -instance._x_shift, 1.0, -instance._y_shift
+    full *= np.sqrt(instance.eta)
+    return np.asarray(full[:, np.append(order, M + 1)])
+
+
+def _eliminate(triangle: Floats, n_free: int, columns: NDArray[np.intp], exponents: NDArray[np.intp]
+               ) -> tuple[_FreeBlock, Floats]:
+    """Return the free block of full column rank and the remaining rows [R z; 0 sqrt(rest)]."""
+    if n_free == 0:
+        empty = np.zeros((0, triangle.shape[1] - 1))
+        return _FreeBlock(columns, exponents, np.zeros((0, 0)), empty, np.zeros(0)), triangle
+    head = triangle[:n_free]
+    q, R_ff, pivots = qr(head[:, :n_free], pivoting=True)
+    rank = int((np.abs(np.diag(R_ff)) > _RANK_TOLERANCE).sum())
+    rotated = q.T @ head[:, n_free:]
+    block = _FreeBlock(columns[pivots], exponents[pivots], R_ff[:rank, :rank], rotated[:rank, :-1], rotated[:rank, -1])
+    below = triangle[n_free:, n_free:]
+    return block, below if rank == n_free else fold([below, rotated[rank:]], below.shape[1])
+
+
+def _frozen(array: Floats) -> Floats:
+    array = np.ascontiguousarray(array)
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,315 @@
+"""The compiled kernel: sign-constrained least squares by principal pivoting, one warm-started dual step at a time.
+
+The tableau of a passive set P (columns allowed to be nonzero) and its complement A (columns held at zero) is
+
+    T_PP = -inv(Q_PP),   T_AP = Q_AP inv(Q_PP),   T_AA = Q_AA - Q_AP inv(Q_PP) Q_PA,   Q = R'R,
+
+so one pivot is one rank-one update. Pivots are *pending* until they pay: a trial keeps its factors
+``U, C`` with ``T + sum_l C_l U_l U_l'`` equal to the pivoted tableau, costs O(M) per pending pivot, and
+touches the M x M array only when the search descends into the child (``materialise``). Most children are
+pruned and never do.
+
+The tableau proposes, the triangular factor disposes: no value leaves this module as a bound before
+``certify`` has recomputed it from R and z alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+
+real, integer, flag = numba.float64, numba.int64, numba.boolean
+vector, matrix, cube = real[::1], real[:, ::1], real[:, :, ::1]
+signs_t, signs_table, integers, bytes_t = numba.int8[::1], numba.int8[:, ::1], integer[::1], numba.uint8[::1]
+
+
+def compiled(result: Any, *arguments: Any, entry: bool = False) -> Any:
+    """Compile a function for these types when its module is imported, or load it from the cache.
+
+    Explicit types keep numba from compiling a variant per literal argument, and only an ``entry`` can be
+    called from Python: both cut the first start to a third.
+    """
+    return numba.njit(
+        result(*arguments), cache=True, nogil=True, error_model="numpy", fastmath={"contract", "nsz", "arcp", "reassoc"},
+        no_cpython_wrapper=not entry, no_cfunc_wrapper=True,
+    )
+
+
+# Rows of a node's state: the tableau's diagonal; the coefficient of a passive and the gradient of an active
+# column; the sign required of a passive and of an active column (0: undecided); 1 if passive.
+DIAGONAL, POINT, PASSIVE_SIGN, ACTIVE_SIGN, PASSIVE = 0, 1, 2, 3, 4
+STATE_ROWS = 5
+
+SOLVED, PRUNED, UNFINISHED = 0, 1, 2
+
+MAX_PENDING = 48  # pending pivots before a trial stops with the (valid) bound it has reached
+_MIN_RATE = 1e-12  # slower multipliers cannot block a step within rounding
+_MIN_EXCHANGE = 1e-7  # an undecided dependent column moves with the step only above this
+_MIN_PIVOT = 1e-9  # below it a column (norm about 1) depends on the passive ones
+_MARGIN = 1e-14  # rounding of a certified value, relative to the norms of the residual and of the data
+_CORRECTIONS = 2  # refinements of a point whose optimality residual costs too much
+
+
+class Problem(NamedTuple):
+    """The reduced problem with its columns grouped together, and its tableau at the root.
+
+    ``start[k]:start[k + 1]`` are the columns of group k. ``box`` bounds the size of each coefficient among
+    the solutions that could still improve: it prices what is left of the optimality conditions.
+    """
+
+    R: Any
+    z: Any
+    rest: float
+    size: float  # squared norm of the data, rest included
+    start: Any
+    box: Any
+    T: Any
+    state: Any
+    value: float
+    tolerance: float  # coefficients of the wrong sign below this are zero
+    slack: float  # price of the optimality residual below which a bound is not refined
+    dependent: bool  # whether some undecided columns may stay out of the passive set
+
+
+problem_t = numba.types.NamedTuple(
+    [matrix, vector, real, real, integers, vector, matrix, matrix, real, real, real, flag], Problem
+)
+trial_t = (matrix, matrix, vector, integer, matrix)  # T, U, C, n, S
+
+
+@compiled(numba.void, matrix, integer, matrix, vector, integer, vector)
+def pending_row(T: Any, i: int, U: Any, C: Any, n: int, out: Any) -> None:
+    """Write row i of the tableau after n pending pivots into ``out`` (its diagonal entry is kept elsewhere)."""
+    M = out.size
+    base = T[i]
+    done = n % 4
+    for a in range(M):
+        out[a] = base[a]
+    for p in range(done):
+        c = C[p] * U[p, i]
+        row = U[p]
+        for a in range(M):
+            out[a] += c * row[a]
+    for p in range(done, n, 4):
+        c0, c1, c2, c3 = C[p] * U[p, i], C[p + 1] * U[p + 1, i], C[p + 2] * U[p + 2, i], C[p + 3] * U[p + 3, i]
+        r0, r1, r2, r3 = U[p], U[p + 1], U[p + 2], U[p + 3]
+        for a in range(M):
+            out[a] += c0 * r0[a] + c1 * r1[a] + c2 * r2[a] + c3 * r3[a]
+
+
+@compiled(real, integer, real, matrix, vector, integer, matrix, real)
+def pivot(i: int, direction: float, U: Any, C: Any, n: int, S: Any, value: float) -> float:
+    """Move column i, whose row is in U[n], into (+1) or out of (-1) the passive set; return the squared error.
+
+    The pivot is a symmetric rank-one update of the whole tableau, its own row included, up to its diagonal,
+    which ``S[DIAGONAL]`` carries.
+    """
+    d, g, u = S[DIAGONAL], S[POINT], U[n]
+    p = d[i]
+    u[i] = 0.0
+    c = -1.0 / p
+    step = c * g[i]
+    rise = step * g[i]
+    for a in range(d.size):
+        d[a] += c * u[a] * u[a]
+        g[a] += step * u[a]
+    d[i] = c
+    g[i] = -direction * step
+    u[i] = p - direction
+    C[n] = c
+    sign = S[PASSIVE_SIGN, i] + S[ACTIVE_SIGN, i]
+    entering = direction > 0
+    S[PASSIVE_SIGN, i] = sign if entering else 0.0
+    S[ACTIVE_SIGN, i] = 0.0 if entering else sign
+    S[PASSIVE, i] = 1.0 if entering else 0.0
+    return value + rise
+
+
+@compiled(numba.void, matrix, matrix, matrix, vector, integer, matrix)
+def materialise(T: Any, out: Any, U: Any, C: Any, n: int, S: Any) -> None:
+    """Write the tableau after n pending pivots into ``out`` (which may be T itself)."""
+    for i in range(S.shape[1]):
+        pending_row(T, i, U, C, n, out[i])
+        out[i, i] = S[DIAGONAL, i]
+
+
+@compiled(integer, matrix, real)
+def worst_violation(S: Any, tolerance: float) -> int:
+    """Return the passive column of the wrong sign whose removal alone would raise the error most, or -1."""
+    d, g, q = S[DIAGONAL], S[POINT], S[PASSIVE_SIGN]
+    best, i = 0.0, -1
+    for a in range(d.size):
+        wrong = min(q[a] * g[a] + tolerance, 0.0)
+        rise = -wrong * wrong / d[a]
+        if rise > best:
+            best, i = rise, a
+    return i
+
+
+@compiled(numba.types.Tuple((integer, real)), matrix, vector, real, real, flag)
+def first_block(S: Any, u: Any, s: float, longest: float, dependent: bool) -> tuple[int, float]:
+    """Return the active column whose multiplier reaches zero first when row u's multiplier is raised, and when.
+
+    An undecided column outside the passive set depends on it: its gradient must stay zero, so it blocks at once.
+    """
+    g, h = S[POINT], S[ACTIVE_SIGN]
+    step, j = longest, -1
+    for a in range(u.size):
+        rate = -h[a] * s * u[a]
+        room = -h[a] * g[a]
+        if room < step * rate and rate > _MIN_RATE:
+            step, j = max(room, 0.0) / rate, a
+    if dependent:
+        largest = _MIN_EXCHANGE
+        for a in range(u.size):
+            if S[PASSIVE, a] == 0.0 and h[a] == 0.0 and abs(u[a]) > largest:
+                largest, step, j = abs(u[a]), 0.0, a
+    return j, step
+
+
+@compiled(numba.types.Tuple((integer, integer, real)), integer, problem_t, *trial_t, real, real)
+def raise_multiplier(i: int, problem: Problem, T: Any, U: Any, C: Any, n: int, S: Any, value: float, cutoff: float
+                     ) -> tuple[int, int, float]:
+    """Drive the wrong-signed column i to zero, letting blocked columns back in; return (status, n, value).
+
+    Each step keeps every multiplier feasible, so ``value`` is a lower bound on the way and only rises.
+    """
+    d, g = S[DIAGONAL], S[POINT]
+    s = S[PASSIVE_SIGN, i]
+    multiplier = 0.0
+    while n < MAX_PENDING:
+        u = U[n]
+        pending_row(T, i, U, C, n, u)
+        size, p = abs(g[i]), d[i]
+        u[i] = p
+        j, step = first_block(S, u, s, -size / p, problem.dependent)
+        if j < 0:
+            value = pivot(i, -1.0, U, C, n, S, value)
+            g[i] -= s * multiplier
+            return SOLVED, n + 1, value
+        if step > 0.0:
+            move = step * s
+            for a in range(u.size):
+                g[a] -= move * u[a]
+            value += 2.0 * step * size + step * step * p
+            multiplier += step
+            g[j] = 0.0
+            if value > cutoff:
+                return PRUNED, n, value
+        if d[j] <= _MIN_PIVOT:  # j has no pivot of its own until i has left
+            value = pivot(i, -1.0, U, C, n, S, value)
+            pending_row(T, j, U, C, n + 1, U[n + 1])
+            value = pivot(j, 1.0, U, C, n + 1, S, value)
+            g[i] = -s * multiplier
+            return SOLVED, n + 2, value
+        pending_row(T, j, U, C, n, u)
+        value = pivot(j, 1.0, U, C, n, S, value)
+        n += 1
+    return UNFINISHED, n, value
+
+
+@compiled(numba.types.Tuple((integer, integer, real)), problem_t, matrix, matrix, vector, matrix, real, real)
+def dual_steps(problem: Problem, T: Any, U: Any, C: Any, S: Any, value: float, cutoff: float
+               ) -> tuple[int, int, float]:
+    """Restore the signs required by S from a dual feasible point; return (status, pending pivots, value).
+
+    SOLVED: the optimum under those signs. PRUNED: the value has passed the cutoff. UNFINISHED: the pending
+    pivots are used up; materialise and go on.
+    """
+    n = 0
+    while True:
+        i = worst_violation(S, problem.tolerance)
+        if i < 0:
+            return SOLVED, n, value
+        status, n, value = raise_multiplier(i, problem, T, U, C, n, S, value, cutoff)
+        if value > cutoff:
+            return PRUNED, n, value
+        if status == UNFINISHED or not value == value:  # the comparison fails for NaN: a broken tableau
+            return UNFINISHED, n, value
+
+
+@compiled(real, matrix, vector, integer)
+def infeasibility(S: Any, gradient: Any, a: int) -> float:
+    """Return how far column a's gradient is from dual feasibility: zero if undecided, one-sided if decided."""
+    sign = S[PASSIVE_SIGN, a] + S[ACTIVE_SIGN, a]
+    if sign == 0.0:
+        return float(gradient[a])
+    return float(sign * max(sign * gradient[a], 0.0))
+
+
+@compiled(numba.types.Tuple((real, real)), problem_t, matrix, vector, vector)
+def dual_value(problem: Problem, S: Any, residual: Any, gradient: Any) -> tuple[float, float]:
+    """Return (certified lower bound, price of the optimality residual) of the box of S, from R and z alone.
+
+    For any r: ``||Rw - z||^2 >= 2 r'z - r'r - 2 (R'r)'w``. With r the residual of S's point, what the
+    gradient R'r lacks to zero (undecided columns) or to its sign (decided ones) is priced by the box.
+    """
+    R, g, p = problem.R, S[POINT], S[PASSIVE]
+    height, M = R.shape
+    for a in range(M):
+        gradient[a] = g[a] * p[a]
+    square = 0.0
+    for k in range(height):
+        row = R[k]
+        fitted = 0.0
+        for a in range(k, M):
+            fitted += row[a] * gradient[a]
+        residual[k] = problem.z[k] - fitted
+        square += residual[k] * residual[k]
+    for a in range(M):
+        gradient[a] = 0.0
+    for k in range(height):
+        row, r = R[k], residual[k]
+        for a in range(k, M):
+            gradient[a] += row[a] * r
+    inner, price = 0.0, 0.0
+    for a in range(M):
+        inner += p[a] * g[a] * gradient[a]
+        price += abs(infeasibility(S, gradient, a)) * problem.box[a]
+    square += problem.rest
+    return square + 2.0 * inner - 2.0 * price - _MARGIN * np.sqrt(square * problem.size), price
+
+
+@compiled(numba.void, matrix, vector, matrix, vector, integer, matrix, vector)
+def correct(T: Any, parent_passive: Any, U: Any, C: Any, n: int, S: Any, gradient: Any) -> None:
+    """One refinement of S's passive coefficients: ``w_P += inv(Q_PP) R_P' r`` with the tableau as the inverse."""
+    M = S.shape[1]
+    error, moved = np.zeros(M), np.zeros(M)
+    for a in range(M):
+        if S[PASSIVE, a] > 0.0:
+            error[a] = infeasibility(S, gradient, a)
+            row = T[a]
+            for b in range(M):
+                moved[b] += row[b] * error[a]
+            if parent_passive[a] == 0.0:
+                moved[a] -= 2.0 * error[a]  # a pivoted column's own diagonal is off by two in the pending form
+    for p in range(n):
+        row = U[p]
+        dot = 0.0
+        for b in range(M):
+            dot += row[b] * error[b]
+        for b in range(M):
+            moved[b] += C[p] * dot * row[b]
+    for a in range(M):
+        S[POINT, a] -= S[PASSIVE, a] * moved[a]
+
+
+@compiled(real, problem_t, matrix, vector, matrix, vector, integer, matrix, vector, vector)
+def certify(problem: Problem, T: Any, parent_passive: Any, U: Any, C: Any, n: int, S: Any, residual: Any,
+            gradient: Any) -> float:
+    """Return a certified lower bound for the box of S, refining its point while the residual costs too much."""
+    value, price = dual_value(problem, S, residual, gradient)
+    for _ in range(_CORRECTIONS):
+        if price <= problem.slack:
+            break
+        before = S[POINT].copy()
+        correct(T, parent_passive, U, C, n, S, gradient)
+        refined, price = dual_value(problem, S, residual, gradient)
+        if not refined > value:
+            for a in range(before.size):
+                S[POINT, a] = before[a]
+            break
+        value = refined
+    return value

@@ -1,0 +1,152 @@
+"""Sign-constrained least squares by orthogonal factorisation: slow, and right on every rank and condition.
+
+Solves, for signs s in {-1, 0, +1} per column of the reduced problem,
+
+    minimise  ||R v - z||^2 + sum_j l1_j |v_j|    s.t.  s_j v_j >= 0  where s_j is decided.
+
+It settles what the pivoting kernel leaves in doubt, re-solves every final answer, and carries the L1 penalty.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import qr, solve_triangular
+
+from formulations.data import Floats
+from formulations.reduction import Reduction
+
+_DEPENDENT = 1e-11  # of a column's norm: what is left of it beyond the passive columns
+_GRADIENT = 1e-14  # of the residual's norm: a descent direction below this is rounding
+
+
+def solve_signed(reduction: Reduction, column_signs: NDArray[np.int8], start: Floats | None = None) -> Floats:
+    """Return the optimal v under the column signs; zeros are exact and no sign is violated.
+
+    ``start`` (any v) suggests the support to begin with; it changes the time, not the answer's value.
+    """
+    A, cost, source, orientation, constrained = _oriented_columns(reduction, column_signs)
+    guess = np.zeros(A.shape[1], bool) if start is None else start[source] * orientation > 0
+    x = _nonnegative_least_squares(A, reduction.z, cost, constrained, guess)
+    v = np.zeros(reduction.n_columns)
+    np.add.at(v, source, orientation * x)
+    return v
+
+
+def _oriented_columns(reduction: Reduction, signs: NDArray[np.int8]
+                      ) -> tuple[Floats, Floats, NDArray[np.intp], Floats, NDArray[np.bool_]]:
+    """Return columns turned so that decided ones are >= 0; an undecided column with an L1 cost appears both ways."""
+    everything = np.arange(reduction.n_columns)
+    twice = everything[(signs == 0) & (reduction.l1 > 0)]
+    source = np.concatenate([everything, twice])
+    orientation = np.concatenate([np.where(signs < 0, -1.0, 1.0), -np.ones(len(twice))])
+    constrained = (signs[source] != 0) | (reduction.l1[source] > 0)
+    return reduction.R[:, source] * orientation, reduction.l1[source], source, orientation, constrained
+
+
+def _nonnegative_least_squares(A: Floats, z: Floats, cost: Floats, constrained: NDArray[np.bool_],
+                               guess: NDArray[np.bool_]) -> Floats:
+    """Return argmin ||A x - z||^2 + cost'x with x >= 0 on the constrained columns (active set, primal feasible)."""
+    norms = np.linalg.norm(A, axis=0)
+    passive = _independent(A, np.flatnonzero(~constrained), norms)
+    passive = passive + [j for j in np.flatnonzero(guess & constrained) if norms[j] > 0]
+    if len(passive) > len(_independent(A, np.array(passive, dtype=np.intp), norms)):
+        passive = _independent(A, np.flatnonzero(~constrained), norms)
+    x = np.zeros(A.shape[1])
+    passive, x = _feasible_start(A, z, cost, constrained, passive, x)
+    refused: set[int] = set()
+    for _ in range(30 * A.shape[1] + 30):
+        residual = z - A @ x
+        descent = A.T @ residual - cost / 2
+        threshold = _GRADIENT * (np.linalg.norm(residual) + 1e-3 * np.linalg.norm(z)) * norms * np.sqrt(len(z) + 1)
+        eligible = constrained & (descent > threshold)
+        eligible[passive] = False
+        eligible[list(refused)] = False
+        if not eligible.any():
+            return x
+        entering = int(np.argmax(np.where(eligible, descent / np.maximum(norms, 1e-300), -np.inf)))
+        moved = _enter(A, z, cost, constrained, passive, x, entering)
+        if moved is None:
+            refused.add(entering)
+            continue
+        refused.clear()
+        passive, x = moved
+    return x
+
+
+def _enter(A: Floats, z: Floats, cost: Floats, constrained: NDArray[np.bool_], passive: list[int], x: Floats,
+           entering: int) -> tuple[list[int], Floats] | None:
+    """Return (passive, x) after letting one column in, or None if it depends on the passive ones."""
+    trial = [*passive, entering]
+    target = _stationary(A, z, cost, trial)
+    if target is None or target[-1] <= 0:
+        return None
+    return _walk_to_feasible(A, z, cost, constrained, trial, x.copy(), target)
+
+
+def _walk_to_feasible(A: Floats, z: Floats, cost: Floats, constrained: NDArray[np.bool_], passive: list[int],
+                      x: Floats, target: Floats | None) -> tuple[list[int], Floats]:
+    """Move from the feasible x towards the stationary point of the passive columns, dropping those that reach zero."""
+    while target is not None:
+        current = x[passive]
+        bound = constrained[passive] & (target <= 0)
+        if not bound.any():
+            x[:] = 0.0
+            x[passive] = target
+            break
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = np.where(bound, current / (current - target), np.inf)
+        step = float(np.nanmin(np.where(bound & (current <= 0), 0.0, ratios)))
+        moved = current + min(step, 1.0) * (target - current)
+        leaving = bound & ((moved <= 0) | (ratios <= step))
+        moved[leaving] = 0.0
+        x[:] = 0.0
+        x[passive] = moved
+        passive = [j for j, leaves in zip(passive, leaving, strict=True) if not leaves]
+        target = _stationary(A, z, cost, passive)
+    return passive, x
+
+
+def _feasible_start(A: Floats, z: Floats, cost: Floats, constrained: NDArray[np.bool_], passive: list[int], x: Floats
+                    ) -> tuple[list[int], Floats]:
+    """Return a passive set whose stationary point is feasible, dropping guessed columns of the wrong sign."""
+    while True:
+        target = _stationary(A, z, cost, passive)
+        if target is None:
+            passive = [j for j in passive if not constrained[j]]
+            continue
+        wrong = constrained[passive] & (target <= 0)
+        if not wrong.any():
+            x[passive] = target
+            return passive, x
+        passive = [j for j, drop in zip(passive, wrong, strict=True) if not drop]
+
+
+def _stationary(A: Floats, z: Floats, cost: Floats, passive: list[int]) -> Floats | None:
+    """Return the unconstrained minimiser over the passive columns, or None if they are dependent."""
+    if not passive:
+        return np.zeros(0)
+    if len(passive) > A.shape[0]:
+        return None
+    Q, T = qr(A[:, passive], mode="economic", check_finite=False)
+    diagonal = np.abs(np.diag(T))
+    if (diagonal <= _DEPENDENT * np.linalg.norm(T, axis=0)).any():
+        return None
+    right = Q.T @ z
+    if cost.any():
+        right = right - solve_triangular(T, cost[passive] / 2, trans="T", check_finite=False)
+    solution = solve_triangular(T, right, check_finite=False)
+    if not cost.any():  # one step of refinement: the residual is exact where Q'z has rounded
+        residual = z - A[:, passive] @ solution
+        solution = solution + solve_triangular(T, Q.T @ residual, check_finite=False)
+    return np.asarray(solution)
+
+
+def _independent(A: Floats, columns: NDArray[np.intp], norms: Floats) -> list[int]:
+    """Return a maximal independent subset of the columns."""
+    columns = columns[norms[columns] > 0]
+    if not len(columns):
+        return []
+    _, T, pivots = qr(A[:, columns] / norms[columns], mode="economic", pivoting=True, check_finite=False)
+    rank = int((np.abs(np.diag(T)) > _DEPENDENT).sum())
+    return [int(j) for j in np.sort(columns[pivots[:rank]])]
