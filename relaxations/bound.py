@@ -17,7 +17,7 @@ class BoundStatus(Enum):
 
     OPTIMAL = "optimal"  # the relaxation was solved; value and estimate agree to tolerance
     CUTOFF = "cutoff"  # stopped early: the certified value has passed the cutoff
-    INACCURATE = "inaccurate"  # solved roughly: the certified value holds, the estimate may not
+    INACCURATE = "inaccurate"  # solved roughly: not used to close a node
     FAILED = "failed"  # no useful answer: value is -inf and the node stays open
 
 

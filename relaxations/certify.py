@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,8 @@ from formulations.reduction import Reduction
 ROUNDING = 1e-14  # relative to the norms of the residual and of the data
 DEPENDENT_BOX = 1e3  # times the target's norm: the coefficients considered when columns are dependent
 _RANK_TOLERANCE = 1e-11
+_TIGHT = 1e-11  # relative price of the infeasible part above which a point is refined
+_REFINEMENTS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,18 +52,43 @@ class SafeBound:
         return np.asarray(np.linalg.lstsq(self.reduction.R, self.reduction.z, rcond=None)[0])
 
     def value(self, v: Floats, column_signs: NDArray[np.int8], upper: float) -> float:
-        """Return a lower bound (reduced units) on every v' under the signs whose objective is at most ``upper``."""
-        red = self.reduction
-        r = red.z - red.R @ v
-        gradient = red.R.T @ r
-        allowed = np.where(column_signs == 0, red.l1, np.inf) / 2
-        excess_up = np.maximum(gradient - np.where(column_signs > 0, red.l1 / 2, allowed), 0.0)
-        excess_down = np.minimum(gradient + np.where(column_signs < 0, red.l1 / 2, allowed), 0.0)
-        e = np.where(column_signs >= 0, excess_up, 0.0) + np.where(column_signs <= 0, excess_down, 0.0)
-        square = float(r @ r)
+        """Return a lower bound (reduced units) on every v' under the signs whose objective is at most ``upper``.
+
+        Where rounding makes the bound loose, v is refined in extended precision and the better bound returned.
+        """
+        value, price = self._evaluate(v, column_signs, upper)
+        if price > _TIGHT * abs(value):
+            refined = self._refine(v, column_signs)
+            value = max(value, self._evaluate(refined, column_signs, upper)[0])
+        return value
+
+    def _evaluate(self, v: Any, signs: NDArray[np.int8], upper: float) -> tuple[float, float]:
+        """Return (certified bound, price of the infeasible part), in the precision of v."""
+        red, R = self.reduction, self.reduction.R if v.dtype == np.float64 else self._extended
+        r = red.z - R @ v
+        gradient = R.T @ r
+        price = self._price(_infeasible(gradient, signs, red.l1).astype(np.float64), upper)
+        square = float(r @ r) + red.rest
         size = float(red.z @ red.z) + red.rest
-        margin = ROUNDING * np.sqrt((square + red.rest) * size)
-        return square + 2.0 * float(gradient @ v) - 2.0 * self._price(e, upper) + red.rest - margin
+        return square + 2.0 * float(gradient @ v) - 2.0 * price - ROUNDING * np.sqrt(square * size), price
+
+    def _refine(self, v: Floats, signs: NDArray[np.int8]) -> Any:
+        """Return v in extended precision, corrected so that the gradient vanishes where v is nonzero or free."""
+        red, point = self.reduction, v.astype(np.longdouble)
+        support = np.flatnonzero(v)
+        T = qr(red.R[:, support], mode="r")[0][: len(support)]
+        if T.shape[0] < len(support) or not np.diag(T).all():
+            return point
+        for _ in range(_REFINEMENTS):
+            gradient = self._extended.T @ (red.z - self._extended @ point)
+            slope = (gradient - np.sign(v) * red.l1 / 2)[support].astype(np.float64)
+            step = solve_triangular(T, solve_triangular(T, slope, trans="T", check_finite=False), check_finite=False)
+            point[support] += step
+        return point
+
+    @cached_property
+    def _extended(self) -> Any:
+        return self.reduction.R.astype(np.longdouble)
 
     def _price(self, e: Floats, upper: float) -> float:
         """Return an upper bound on |e'v| over the improving solutions."""
@@ -74,3 +102,10 @@ class SafeBound:
         floor = float(np.sum((red.R @ least - red.z) ** 2)) + red.rest
         reach = solve_triangular(T[:rank], e[pivots], trans="T", check_finite=False)
         return abs(float(e @ least)) + float(np.linalg.norm(reach)) * np.sqrt(max(upper - floor, 0.0))
+
+
+def _infeasible(gradient: Any, signs: NDArray[np.int8], l1: Floats) -> Any:
+    """Return the part of R'r that breaks dual feasibility: beyond [-l1/2, l1/2], one-sided where a sign is decided."""
+    above = np.maximum(gradient - l1 / 2, 0)
+    below = np.minimum(gradient + l1 / 2, 0)
+    return np.where(signs >= 0, above, 0) + np.where(signs <= 0, below, 0)

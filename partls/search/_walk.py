@@ -41,6 +41,7 @@ SCRATCH, SIDE, BEST = 0, 1, 2  # roles of the three trial slots
 # Entries of the counts array.
 NODES, TRIALS, PRUNES, LEAVES, MATERIALISED, DOUBTFUL = 0, 1, 2, 3, 4, 5
 N_COUNTS = 6
+COUNT_NAMES = ("nodes", "trials", "prunes", "leaves", "materialised", "doubtful")
 
 
 class Workspace(NamedTuple):
@@ -80,11 +81,11 @@ at_t = (problem_t, workspace_t, integer)  # problem, workspace, level
 trial_outcome_t = numba.types.Tuple((integer, integer, real))
 
 
-def make_workspace(problem: Problem) -> Workspace:
+def make_workspace(problem: Problem, levels: int | None = None) -> Workspace:
     """Return the memory of one search over this problem."""
     height, M = problem.R.shape
     K = len(problem.start) - 1
-    levels = K + 1
+    levels = levels or K + 1
     return Workspace(
         T=np.empty((levels, M, M)), S=np.empty((levels, STATE_ROWS, M)), value=np.empty(levels),
         signs=np.zeros((levels, K), np.int8), later_group=np.full(levels, -1),
@@ -190,17 +191,12 @@ def rank_candidates(problem: Problem, ws: Workspace, level: int, ranking: int, n
     return n
 
 
-@compiled(real, *at_t, vector, vector)
-def close_leaf(problem: Problem, ws: Workspace, level: int, best: Any, bounds: Any) -> float:
-    """Score the node whose relaxed point is sign-consistent; return its certified bound.
-
-    The incumbent is the point with its signs made exact and its error recomputed from R and z.
-    """
-    S, R = ws.S[level], problem.R
-    certified = certify(problem, ws.T[level], S[PASSIVE], ws.U[SCRATCH], ws.C[SCRATCH], 0, S, ws.residual, ws.gradient)
-    w = ws.gradient
-    for k in range(ws.signs.shape[1]):
-        sign = float(ws.signs[level, k])
+@compiled(real, problem_t, matrix, signs_t, vector)
+def feasible_value(problem: Problem, S: Any, signs: Any, w: Any) -> float:
+    """Make the signs of S's point exact, in w, and return its error recomputed from R and z: an upper bound."""
+    R = problem.R
+    for k in range(signs.size):
+        sign = float(signs[k])
         if sign == 0.0:
             for a in range(problem.start[k], problem.start[k + 1]):
                 sign += S[POINT, a] * S[PASSIVE, a]
@@ -213,10 +209,24 @@ def close_leaf(problem: Problem, ws: Workspace, level: int, best: Any, bounds: A
         for a in range(i, R.shape[1]):
             r -= R[i, a] * w[a]
         square += r * r
-    if square < bounds[0]:
-        bounds[0] = square
+    return square
+
+
+@compiled(numba.void, real, vector, vector, vector)
+def offer(value: float, w: Any, best: Any, bounds: Any) -> None:
+    """Keep a feasible point if it is the best so far."""
+    if value < bounds[0]:
+        bounds[0] = value
         for a in range(best.size):
             best[a] = w[a]
+
+
+@compiled(real, *at_t, vector, vector)
+def close_leaf(problem: Problem, ws: Workspace, level: int, best: Any, bounds: Any) -> float:
+    """Offer the sign-consistent point of a node as incumbent; return the node's certified bound."""
+    S = ws.S[level]
+    certified = certify(problem, ws.T[level], S[PASSIVE], ws.U[SCRATCH], ws.C[SCRATCH], 0, S, ws.residual, ws.gradient)
+    offer(feasible_value(problem, S, ws.signs[level], ws.gradient), ws.gradient, best, bounds)
     return certified
 
 

@@ -1,0 +1,27 @@
+"""Partitioned Least Squares: exact, provable linear regression in which the features of a group share one sign."""
+
+from importlib.metadata import version
+
+from formulations.instance import Instance
+from formulations.partition import Partition
+from formulations.signs import SignPattern
+from partls.enumeration import iterate_solutions
+from partls.exceptions import InvalidInput, PartLSError
+from partls.result import Audit, Result, Solution, Status
+from partls.solve import solve
+
+__version__ = version("partls")
+
+__all__ = [
+    "Audit",
+    "Instance",
+    "InvalidInput",
+    "PartLSError",
+    "Partition",
+    "Result",
+    "SignPattern",
+    "Solution",
+    "Status",
+    "iterate_solutions",
+    "solve",
+]

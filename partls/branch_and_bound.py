@@ -1,0 +1,222 @@
+"""PartLS-bnb: the global optimum by branch and bound over the signs of the groups.
+
+Subtrees are handed out in rounds of fixed size, each with the incumbent known when the round began, and the
+results are merged in order: the answer does not depend on the number of threads or on their timing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from math import inf
+
+import numpy as np
+
+from formulations.instance import Instance
+from formulations.signs import SignPattern
+from partls.progress import SearchProgress
+from partls.result import ABSOLUTE_TOLERANCE, Status
+from partls.search.branching import BranchingRule, StrongBranching
+from partls.search.compiled import CompiledExplorer
+from partls.search.generic import GenericExplorer
+from partls.search.incumbents import compiled_incumbent, plain_incumbent, rounded
+from partls.search.subtree import Exploration, Explorer, Incumbent, Subtree, Tolerances
+from relaxations.active_set import ActiveSetRelaxation, GroupedProblem, group_columns
+from relaxations.bound import Relaxation
+
+_FIRST_BUDGET = 128  # nodes explored in the caller's thread before any other is started
+_ROUND = 16  # subtrees per round: more than the cores, so that a round ends evenly
+_DEPTH_FIRST_BUDGET, _BEST_FIRST_BUDGET = 512, 32  # nodes per subtree and round
+_GENERIC_BUDGET = 8
+_POLL = 0.05  # seconds between looks at the clock while threads work
+_PRUNE_SHARE = 0.1  # of gap_tol: closing boxes this near to the incumbent leaves the rest of the gap to rounding
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How to search and when to stop; see ``partls.solve``."""
+
+    relaxation: Relaxation = field(default_factory=ActiveSetRelaxation)
+    branching: BranchingRule = field(default_factory=StrongBranching)
+    best_first: bool = False
+    gap_tol: float = 1e-9
+    time_limit: float | None = None
+    node_limit: int | None = None
+    n_jobs: int = 1
+    progress: bool = False
+    root: SignPattern | None = None
+    start: SignPattern | None = None
+
+
+@dataclass
+class SearchOutcome:
+    """The incumbent (reduced units), the certified lower bound and how the search ended."""
+
+    incumbent: Incumbent
+    lower_bound: float
+    limit: Status | None
+    counts: Counter[str]
+
+
+def branch_and_bound(instance: Instance, options: SearchOptions) -> SearchOutcome:
+    """Return the best solution and a certified lower bound on all others."""
+    reduction = instance.reduction
+    root = options.root or SignPattern.free(reduction.n_groups)
+    size = float(reduction.z @ reduction.z) + reduction.rest
+    tolerances = Tolerances(_PRUNE_SHARE * options.gap_tol, _PRUNE_SHARE * ABSOLUTE_TOLERANCE * size)
+    grouped = group_columns(reduction)
+    native = isinstance(options.relaxation, ActiveSetRelaxation) and grouped.reliable and not reduction.l1.any()
+    incumbent = _first_incumbent(grouped, root, options, native)
+    fallback = GenericExplorer(reduction, ActiveSetRelaxation().prepare(instance), options.branching, tolerances)
+    explorer: Explorer
+    if native:
+        explorer = CompiledExplorer(grouped, options.branching, tolerances, incumbent.value)
+    elif isinstance(options.relaxation, ActiveSetRelaxation):
+        explorer = fallback
+    else:
+        bounder = options.relaxation.prepare(instance)
+        explorer = GenericExplorer(reduction, bounder, options.branching, tolerances)
+    search = _Search(explorer, fallback, options, tolerances, incumbent, root, reduction.scale)
+    return search.run()
+
+
+def _first_incumbent(grouped: GroupedProblem, root: SignPattern, options: SearchOptions, native: bool) -> Incumbent:
+    reduction = grouped.reduction
+    candidates = [rounded(reduction, root)] + ([options.start] if options.start is not None else [])
+    if native:
+        return compiled_incumbent(grouped, root, candidates)
+    return plain_incumbent(reduction, root, candidates)
+
+
+class _Search:
+    """The state of one run: open subtrees, incumbent, certified bound of what is closed."""
+
+    def __init__(self, explorer: Explorer, fallback: GenericExplorer, options: SearchOptions, tolerances: Tolerances,
+                 incumbent: Incumbent, root: SignPattern, scale: float) -> None:
+        self._explorer, self._fallback, self._options, self._tolerances = explorer, fallback, options, tolerances
+        self._incumbent, self._scale = incumbent, scale
+        self._open = [Subtree(root)]
+        self._closed = inf
+        self._counts: Counter[str] = Counter()
+        self._stop = np.zeros(1, np.uint8)
+        self._limit: Status | None = None
+        self._deadline = inf if options.time_limit is None else time.perf_counter() + options.time_limit
+        native = isinstance(explorer, CompiledExplorer)
+        self._budget = _GENERIC_BUDGET if not native else _BEST_FIRST_BUDGET if options.best_first else _DEPTH_FIRST_BUDGET
+
+    def run(self) -> SearchOutcome:
+        """Run rounds until nothing is open or a limit is reached; then certify what was left open."""
+        with SearchProgress(self._options.progress) as progress:
+            try:
+                self._run_rounds(progress)
+            except KeyboardInterrupt:
+                self._stop[0] = 1
+                self._limit = Status.INTERRUPTED
+            lower = self._certified_bound()
+            progress.finish(self._counts["nodes"], len(self._open), *self._in_original_units(lower))
+        return SearchOutcome(self._incumbent, lower, self._limit, self._counts)
+
+    def _run_rounds(self, progress: SearchProgress) -> None:
+        pool: ThreadPoolExecutor | None = None
+        try:
+            while self._open and not self._finished():
+                batch = self._take()
+                if self._counts["nodes"] == 0 and isinstance(self._explorer, CompiledExplorer):
+                    budget = min(_FIRST_BUDGET, self._nodes_left())
+                    self._merge([self._explore(subtree, self._incumbent, budget) for subtree in batch])
+                else:
+                    pool = pool or ThreadPoolExecutor(self._options.n_jobs)
+                    self._run_batch(pool, batch, progress)
+                progress.update(self._counts["nodes"], len(self._open), *self._in_original_units(self._estimate()))
+        finally:
+            if pool is not None:
+                pool.shutdown()
+
+    def _run_batch(self, pool: ThreadPoolExecutor, batch: list[Subtree], progress: SearchProgress) -> None:
+        """Explore a round in threads while this thread watches the clock and the keyboard; lose nothing."""
+        budget = max(1, min(self._budget, self._nodes_left() // len(batch)))
+        incumbent = self._incumbent
+        futures = [pool.submit(self._explore, subtree, incumbent, budget) for subtree in batch]
+        interrupted = False
+        while True:
+            try:
+                for future in _unfinished(futures):
+                    _wait(future)
+                    if time.perf_counter() > self._deadline:
+                        self._stop[0] = 1
+                break
+            except KeyboardInterrupt:
+                self._stop[0] = 1
+                interrupted = True
+        self._merge([future.result() for future in futures])
+        if interrupted:
+            raise KeyboardInterrupt
+
+    def _explore(self, subtree: Subtree, incumbent: Incumbent, budget: int) -> Exploration:
+        if self._stop[0]:
+            return Exploration(incumbent, open=[subtree])
+        explorer = self._fallback if subtree.doubtful else self._explorer
+        return explorer.explore(subtree, incumbent, budget, self._stop)
+
+    def _take(self) -> list[Subtree]:
+        """Remove and return the next round: the deepest subtrees, or those with the lowest bounds."""
+        if self._options.best_first:
+            self._open.sort(key=lambda subtree: -_finite(subtree.bound))
+        batch, self._open = self._open[-_ROUND:], self._open[:-_ROUND]
+        return batch[::-1]
+
+    def _merge(self, results: list[Exploration]) -> None:
+        for result in results:
+            if result.best.value < self._incumbent.value:
+                self._incumbent = result.best
+            self._closed = min(self._closed, result.closed)
+            self._counts.update(result.counts)
+        for result in reversed(results):
+            self._open.extend(result.open)
+
+    def _finished(self) -> bool:
+        if time.perf_counter() > self._deadline:
+            self._limit = Status.TIME_LIMIT
+        elif self._nodes_left() <= 0:
+            self._limit = Status.NODE_LIMIT
+        return self._limit is not None or self._gap_closed(self._estimate())
+
+    def _gap_closed(self, lower: float) -> bool:
+        upper = self._incumbent.value
+        return upper - lower <= max(self._options.gap_tol * upper, self._tolerances.absolute)
+
+    def _nodes_left(self) -> int:
+        return 2**62 if self._options.node_limit is None else self._options.node_limit - self._counts["nodes"]
+
+    def _estimate(self) -> float:
+        """The lower bound so far, open subtrees at their own word: for progress and for deciding to stop."""
+        bounds = (_finite(subtree.bound) for subtree in self._open)
+        return max(min(self._closed, min(bounds, default=inf), self._incumbent.value), 0.0)
+
+    def _certified_bound(self) -> float:
+        """The lower bound with every open subtree certified."""
+        upper = self._incumbent.value
+        bounds = [self._explorer.certified(subtree, upper) for subtree in self._open]
+        return max(min([self._closed, upper, *bounds]), 0.0)  # a sum of squares and a penalty
+
+    def _in_original_units(self, lower: float) -> tuple[float, float]:
+        return self._incumbent.value * self._scale, lower * self._scale
+
+
+def _finite(bound: float) -> float:
+    return -inf if np.isnan(bound) else bound
+
+
+def _unfinished(futures: list[Future[Exploration]]) -> Iterator[Future[Exploration]]:
+    while pending := [future for future in futures if not future.done()]:
+        yield pending[0]
+
+
+def _wait(future: Future[Exploration]) -> None:
+    try:
+        future.result(timeout=_POLL)
+    except TimeoutError:
+        pass

@@ -1,0 +1,238 @@
+"""PartLS-opt: the global optimum by solving every one of the 2^K sign patterns exactly."""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.data import Floats
+from formulations.errors import InvalidInput
+from formulations.instance import Instance
+from formulations.reduction import Reduction
+from formulations.signs import SignPattern
+from partls.result import Solution, Status
+from partls.search.incumbents import leaf
+from partls.search.subtree import Incumbent
+from relaxations.active_set import GroupedProblem, group_columns
+from relaxations.certify import SafeBound
+from relaxations.sign_constrained import solve_signed
+
+MAX_GROUPS = 24
+_BLOCK_GROUPS = 10  # patterns are solved 2^10 at a time: enough to amortise, little to hold
+_SAMPLE_GROUPS = 7
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """All completions of one prefix: values, certified bounds (reduced units) and, if kept, coefficients."""
+
+    patterns: NDArray[np.int8]
+    values: Floats
+    certified: Floats
+    coefs: Floats | None
+    best: Incumbent
+
+
+class PatternSolver:
+    """Solves blocks of sign patterns of one instance; memory O(K M^2), whatever K."""
+
+    def __init__(self, reduction: Reduction, root: SignPattern) -> None:
+        self.reduction = reduction
+        self._root = root
+        self._grouped: GroupedProblem = group_columns(reduction)
+        self._native = self._grouped.reliable and not reduction.l1.any()
+        self._safe = SafeBound(reduction)
+        sizes = np.bincount(reduction.labels, minlength=reduction.n_groups)
+        # Small groups last: the deepest level is visited most and small groups need the fewest pivots.
+        self._groups = sorted(root.undecided, key=lambda k: (-sizes[k], k))
+        self.stop = np.zeros(1, np.uint8)
+
+    @property
+    def n_patterns(self) -> int:
+        """Number of sign patterns to solve."""
+        return 2 ** len(self._groups)
+
+    def blocks(self, *, coefs: bool = False, block_groups: int = _BLOCK_GROUPS) -> Iterator[Block]:
+        """Yield blocks until every pattern is solved."""
+        split = max(len(self._groups) - block_groups, 0)
+        head, tail = self._groups[:split], self._groups[split:]
+        for signs in product((1, -1), repeat=split):
+            prefix = list(self._root.values)
+            for k, sign in zip(head, signs, strict=True):
+                prefix[k] = sign
+            yield self._solve(np.array(prefix, np.int8), np.array(tail, np.int64), coefs)
+
+    def _solve(self, prefix: NDArray[np.int8], tail: NDArray[np.int64], coefs: bool) -> Block:
+        count = 2 ** len(tail)
+        patterns = np.tile(prefix, (count, 1))
+        bits = (np.arange(count)[:, None] >> np.arange(len(tail))[::-1]) & 1
+        patterns[:, tail] = 1 - 2 * bits
+        block = self._solve_native(prefix, tail, patterns, coefs) if self._native else self._solve_plain(patterns)
+        return self._recheck(block)
+
+    def _solve_native(self, prefix: NDArray[np.int8], tail: NDArray[np.int64], patterns: NDArray[np.int8], coefs: bool
+                      ) -> Block:
+        from partls.search import _patterns, _walk  # compiled on first use
+
+        if not hasattr(self, "_problem"):
+            self._problem = self._grouped.kernel_problem(self._grouped.size)
+            self._workspace = _walk.make_workspace(self._problem)
+        M = len(self._grouped.order)
+        values, certified = np.empty(len(patterns)), np.empty(len(patterns))
+        kept = np.zeros((len(patterns) if coefs else 0, M))
+        best = np.full(1 + M, np.inf)
+        _patterns.complete_patterns(
+            self._problem, self._workspace, prefix, tail, values, certified, best, kept, self.stop,
+            np.zeros(_walk.N_COUNTS, np.int64),
+        )
+        in_order = None
+        if coefs:
+            in_order = np.zeros_like(kept)
+            in_order[:, self._grouped.order] = kept
+        return Block(patterns, values, certified, in_order, Incumbent(best[0], self._grouped.to_reduced(best[1:])))
+
+    def _solve_plain(self, patterns: NDArray[np.int8]) -> Block:
+        """Solve each pattern by orthogonal factorisation: the L1 penalty and ill-conditioned data."""
+        reduction = self.reduction
+        coefs = np.zeros((len(patterns), reduction.n_columns))
+        values, certified = np.empty(len(patterns)), np.empty(len(patterns))
+        for i, pattern in enumerate(patterns):
+            signs = reduction.column_signs(SignPattern(tuple(pattern.tolist())))
+            coefs[i] = solve_signed(reduction, signs, coefs[i - 1])
+            values[i] = reduction.objective(coefs[i]) / reduction.scale
+            certified[i] = self._safe.value(coefs[i], signs, values[i])
+        i = int(np.argmin(values))
+        return Block(patterns, values, certified, coefs, Incumbent(float(values[i]), coefs[i]))
+
+    def _recheck(self, block: Block) -> Block:
+        """Solve again, by orthogonal factorisation, the patterns whose bound and value are not equal to tolerance."""
+        reduction = self.reduction
+        size = self._grouped.size
+        loose = block.values - block.certified > 1e-10 * block.values + 1e-13 * size
+        best = block.best
+        for i in np.flatnonzero(loose | ~np.isfinite(block.values)):
+            pattern = SignPattern(tuple(block.patterns[i].tolist()))
+            solution = leaf(reduction, pattern)
+            block.values[i] = solution.value
+            block.certified[i] = self._safe.value(solution.v, reduction.column_signs(pattern), solution.value)
+            if block.coefs is not None:
+                block.coefs[i] = solution.v
+            best = min(best, solution, key=lambda incumbent: incumbent.value)
+        return Block(block.patterns, block.values, block.certified, block.coefs, best)
+
+
+@dataclass
+class EnumerationOutcome:
+    """The best solution (reduced units), the certified minimum over all patterns, and the solutions kept."""
+
+    incumbent: Incumbent
+    lower_bound: float
+    limit: Status | None
+    counts: Counter[str]
+    solutions: tuple[Solution, ...]
+
+
+def enumerate_patterns(instance: Instance, *, root: SignPattern | None = None, keep: str | int = "best",
+                       time_limit: float | None = None, max_groups: int = MAX_GROUPS) -> EnumerationOutcome:
+    """Return the optimum over all sign patterns and the best ``keep`` solutions ("best", "all" or a number)."""
+    reduction = instance.reduction
+    solver = PatternSolver(reduction, root or SignPattern.free(reduction.n_groups))
+    n_kept = _checked_keep(keep, solver.n_patterns)
+    if solver.n_patterns > 2**max_groups:
+        raise InvalidInput(_too_many(solver, max_groups))
+    deadline = inf if time_limit is None else time.perf_counter() + time_limit
+    best, lower, done, limit = None, inf, 0, None
+    kept: list[tuple[float, int, tuple[int, ...], Floats | None]] = []  # a heap, worst first
+    try:
+        for block in solver.blocks(coefs=n_kept > 0):
+            done += len(block.values)
+            lower = min(lower, float(block.certified.min()))
+            best = block.best if best is None else min(best, block.best, key=lambda incumbent: incumbent.value)
+            _keep_best(kept, block, n_kept)
+            if time.perf_counter() > deadline and done < solver.n_patterns:
+                limit = Status.TIME_LIMIT
+                break
+    except KeyboardInterrupt:
+        limit = Status.INTERRUPTED
+    if best is None:
+        best = leaf(reduction, SignPattern(tuple(s or 1 for s in solver._root.values)))
+    if done < solver.n_patterns:
+        lower = min(lower, _root_bound(solver, best.value))
+    counts = Counter({"nodes": done, "leaves": done})
+    return EnumerationOutcome(best, max(lower, 0.0), limit, counts, _solutions(instance, kept))
+
+
+def iterate_solutions(instance: Instance) -> Iterator[Solution]:
+    """Yield the best solution of every sign pattern, one by one, in constant memory."""
+    reduction = instance.reduction
+    for block in PatternSolver(reduction, SignPattern.free(reduction.n_groups)).blocks(coefs=True):
+        assert block.coefs is not None
+        for pattern, v in zip(block.patterns, block.coefs, strict=True):
+            yield _solution(instance, tuple(pattern.tolist()), v)
+
+
+def _checked_keep(keep: str | int, n_patterns: int) -> int:
+    if keep == "best":
+        return 0
+    if keep == "all":
+        return n_patterns
+    if isinstance(keep, bool) or not isinstance(keep, (int, np.integer)) or keep < 1:
+        raise InvalidInput(f'keep={keep!r} must be "best", "all" or a number of solutions >= 1')
+    return int(keep)
+
+
+def _too_many(solver: PatternSolver, max_groups: int) -> str:
+    """Estimate the time of a refused enumeration from a small sample of it."""
+    K = int(np.log2(solver.n_patterns))
+    sample = solver.blocks(block_groups=_SAMPLE_GROUPS)
+    next(sample)  # compiles, and fills caches
+    began = time.perf_counter()
+    next(sample)
+    seconds = (time.perf_counter() - began) * 2.0 ** (K - _SAMPLE_GROUPS)
+    return (
+        f"2^{K} sign patterns are too many to enumerate (limit 2^{max_groups}; about {_duration(seconds)} here): "
+        f'use method="bnb", which proves the same optimum, or raise max_groups'
+    )
+
+
+def _duration(seconds: float) -> str:
+    for unit, length in (("years", 3.15e7), ("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.3g} {unit}"
+    return f"{seconds:.2g} seconds"
+
+
+def _keep_best(kept: list[tuple[float, int, tuple[int, ...], Floats | None]], block: Block, n_kept: int) -> None:
+    """Keep the n best in a heap whose first element is the worst kept."""
+    if not n_kept:
+        return
+    for i in np.argsort(block.values, kind="stable")[:n_kept]:
+        if len(kept) == n_kept and block.values[i] >= -kept[0][0]:
+            break
+        v = None if block.coefs is None else block.coefs[i].copy()
+        entry = (-float(block.values[i]), -len(kept), tuple(block.patterns[i].tolist()), v)
+        heapq.heappush(kept, entry) if len(kept) < n_kept else heapq.heapreplace(kept, entry)
+
+
+def _solutions(instance: Instance, kept: list[tuple[float, int, tuple[int, ...], Floats | None]]
+               ) -> tuple[Solution, ...]:
+    ordered = sorted(kept, key=lambda entry: (-entry[0], tuple(-s for s in entry[2])))
+    return tuple(_solution(instance, pattern, v) for _, _, pattern, v in ordered if v is not None)
+
+
+def _solution(instance: Instance, pattern: tuple[int, ...], v: Floats) -> Solution:
+    coef, intercept = instance.reduction.restore(v)
+    return Solution(SignPattern(pattern[: instance.n_groups]), instance.objective(coef, intercept), coef, intercept)
+
+
+def _root_bound(solver: PatternSolver, upper: float) -> float:
+    signs = solver.reduction.column_signs(solver._root)
+    return solver._safe.value(solve_signed(solver.reduction, signs), signs, upper)

@@ -1,0 +1,5 @@
+"""The exceptions of the toolkit: everything it raises on purpose derives from ``PartLSError``."""
+
+from formulations.errors import InvalidInput, PartLSError
+
+__all__ = ["InvalidInput", "PartLSError"]

@@ -1,0 +1,100 @@
+"""Read the options of ``solve``: limits, signs, warm starts; refuse what cannot be meant, listing what can."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from formulations.errors import InvalidInput, suggestion
+from formulations.instance import Instance
+from formulations.signs import SignPattern
+
+_SIGN_WORDS = {"+": 1, "-": -1, "plus": 1, "minus": -1, "positive": 1, "negative": -1, "free": 0, "": 0}
+
+
+def chosen(option: str, value: Any, allowed: Iterable[str]) -> str:
+    """Return ``value`` if it is one of the allowed words."""
+    allowed = list(allowed)
+    if value not in allowed:
+        raise InvalidInput(f"{option}={value!r} is not one of {allowed}{suggestion(str(value), allowed)}")
+    return str(value)
+
+
+def nonnegative(option: str, value: Any, *, integer: bool = False) -> Any:
+    """Return a limit that is None or a number >= 0."""
+    if value is None:
+        return None
+    is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not is_number or not value >= 0 or (integer and int(value) != value):
+        kind = "a whole number" if integer else "a number"
+        raise InvalidInput(f"{option}={value!r} must be None or {kind} >= 0")
+    return int(value) if integer else float(value)
+
+
+def thread_count(n_jobs: Any) -> int:
+    """Return the number of threads: None is 1, -1 is one per core."""
+    if n_jobs is None:
+        return 1
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
+        raise InvalidInput(f"n_jobs={n_jobs!r} must be a whole number other than 0 (-1: one thread per core)")
+    return int(n_jobs) if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + int(n_jobs))
+
+
+def a_priori_signs(instance: Instance, signs: Any) -> SignPattern:
+    """Return the root pattern from ``{group: "+" or "-"}`` or from one sign per group; None decides nothing."""
+    values = [0] * instance.reduction.n_groups  # an L1-penalised intercept adds an undecided group at the end
+    if signs is None:
+        return SignPattern(tuple(values))
+    if isinstance(signs, Mapping):
+        pairs = [(_group(instance, key), _sign(f"signs[{key!r}]", value)) for key, value in signs.items()]
+    else:
+        given = list(signs)
+        if len(given) != instance.n_groups:
+            raise InvalidInput(f"signs has {len(given)} value(s) but there are {instance.n_groups} group(s)")
+        pairs = [(k, _sign(f"signs[{k}]", value)) for k, value in enumerate(given)]
+    for k, sign in pairs:
+        if values[k] and sign and sign != values[k]:
+            name = instance.partition.names[k]
+            raise InvalidInput(f"signs gives group {name!r} both + and -: keep one of them")
+        values[k] = sign or values[k]
+    return SignPattern(tuple(values))
+
+
+def starting_signs(instance: Instance, warm_start: Any, root: SignPattern) -> SignPattern | None:
+    """Return a complete pattern from a result, a coefficient vector or signs; the root's signs take precedence."""
+    if warm_start is None:
+        return None
+    if hasattr(warm_start, "coef"):
+        warm_start = warm_start.coef
+    if not isinstance(warm_start, Mapping):
+        array = np.asarray(warm_start, dtype=np.float64)
+        if array.shape == (instance.n_columns,) and array.shape != (instance.n_groups,):
+            warm_start = np.sign(instance.group_sums(array)).astype(int).tolist()
+        elif array.shape != (instance.n_groups,):
+            raise InvalidInput(
+                f"warm_start has shape {array.shape}: give a result, {instance.n_columns} coefficients "
+                f"or {instance.n_groups} signs"
+            )
+    pattern = a_priori_signs(instance, warm_start)
+    return SignPattern(tuple(fixed or sign or 1 for fixed, sign in zip(root, pattern, strict=True)))
+
+
+def _group(instance: Instance, key: Any) -> int:
+    if isinstance(key, str):
+        return instance.partition.index(key)
+    if isinstance(key, (int, np.integer)) and 0 <= key < instance.n_groups:
+        return int(key)
+    raise InvalidInput(f"signs names group {key!r}: groups are {list(instance.partition.names)}")
+
+
+def _sign(place: str, value: Any) -> int:
+    if value is None:
+        return 0
+    if isinstance(value, str) and value.strip().lower() in _SIGN_WORDS:
+        return _SIGN_WORDS[value.strip().lower()]
+    if not isinstance(value, str) and value in (-1, 0, 1):
+        return int(value)
+    raise InvalidInput(f'{place}={value!r} is not a sign: use "+", "-" or None')

@@ -1,0 +1,220 @@
+"""Results that audit themselves: everything claimed is recomputed from the original data on request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.data import Floats
+from formulations.equivalence import from_coef
+from formulations.instance import Instance
+from formulations.signs import SignPattern
+
+ABSOLUTE_TOLERANCE = 1e-12  # of ||y||^2: an error below this is zero to working precision
+OPTIMAL_GAP = 1e-9  # relative gap below which a bound proves optimality
+
+
+class Status(Enum):
+    """Why the search ended, and so what its answer is worth."""
+
+    OPTIMAL = "optimal"  # proved: the gap is at most 1e-9 (or zero to working precision)
+    GAP_REACHED = "gap reached"  # proved to the requested gap_tol, looser than 1e-9
+    TIME_LIMIT = "time limit"
+    NODE_LIMIT = "node limit"
+    INTERRUPTED = "interrupted"
+    PRECISION_LIMIT = "precision limit"  # searched in full; ill-conditioned data leave a gap above gap_tol
+    HEURISTIC = "heuristic"  # no proof was attempted
+
+
+@dataclass(frozen=True)
+class Solution:
+    """One sign pattern and the best coefficients under it."""
+
+    signs: SignPattern
+    objective: float
+    coef: Floats
+    intercept: float
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an independent look at a result finds, computed from the original data with NumPy alone.
+
+    ``kkt_residual`` is the largest violation of the optimality conditions under the result's signs, relative to
+    ``||x_j|| ||y||``; ``sign_violations`` counts coefficients of the wrong sign; ``alpha_error`` is the largest
+    ``|sum(alpha_k) - 1|``.
+    """
+
+    objective: float
+    objective_error: float
+    kkt_residual: float
+    sign_violations: int
+    alpha_error: float
+    gap: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether the objective is reproduced, the signs hold exactly and the point is optimal for its signs."""
+        return (
+            self.objective_error <= 1e-9
+            and self.kkt_residual <= 1e-9
+            and self.sign_violations == 0
+            and self.alpha_error <= 1e-12
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """A fitted Partitioned Least Squares model with its proof.
+
+    Attributes
+    ----------
+    objective, lower_bound
+        The model's objective and a certified bound that no sign pattern can beat (original units).
+    coef, intercept
+        w and t; the coefficients of a group share one sign exactly.
+    status
+        What was proved; see ``Status``.
+    method
+        The algorithm that ran ("auto" says here what it chose).
+    n_nodes, seconds, counts
+        The work done; ``counts`` says how nodes were closed.
+    solutions
+        The solutions kept by ``method="enumerate", keep=...``, best first.
+    """
+
+    instance: Instance
+    coef: Floats
+    intercept: float
+    objective: float
+    lower_bound: float
+    status: Status
+    method: str
+    n_nodes: int
+    seconds: float
+    counts: Mapping[str, int] = field(default_factory=dict)
+    solutions: tuple[Solution, ...] = ()
+
+    @cached_property
+    def _parts(self) -> tuple[Floats, Floats]:
+        return from_coef(self.coef, self.instance.partition)
+
+    @property
+    def alpha(self) -> Floats:
+        """The share of each feature in its group: nonnegative, sums to one per group (zero for free columns)."""
+        return self._parts[0]
+
+    @property
+    def beta(self) -> Floats:
+        """The weight of each group: the sum of its coefficients."""
+        return self._parts[1]
+
+    @property
+    def signs(self) -> NDArray[np.int8]:
+        """The sign of each group; 0 for a group whose coefficients are all zero."""
+        return np.sign(self.beta).astype(np.int8)
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The names of the groups, in the order of ``beta`` and ``signs``."""
+        return self.instance.partition.names
+
+    @property
+    def gap(self) -> float:
+        """``(objective - lower_bound) / objective``, with an objective of zero to working precision counted as such."""
+        return relative_gap(self.objective, self.lower_bound, target_size(self.instance))
+
+    def is_optimal(self, tol: float = OPTIMAL_GAP) -> bool:
+        """Return whether the certified gap is at most ``tol``."""
+        return self.gap <= tol
+
+    def predict(self, X: object) -> Floats:
+        """Return ``X coef + intercept``."""
+        return np.asarray(np.asarray(X, dtype=np.float64) @ self.coef + self.intercept)
+
+    def audit(self) -> Audit:
+        """Recompute objective, optimality residual, signs and gap from the original data, not from memory."""
+        instance, labels = self.instance, self.instance.partition.labels
+        objective = instance.objective(self.coef, self.intercept)
+        size = max(target_size(instance), np.finfo(float).tiny)
+        wrong = int(sum(_mixed(self.coef[labels == k]) for k in range(instance.n_groups)))
+        sums = np.bincount(labels[labels >= 0], self.alpha[labels >= 0], instance.n_groups)
+        return Audit(
+            objective=objective,
+            objective_error=abs(objective - self.objective) / max(objective, ABSOLUTE_TOLERANCE * size),
+            kkt_residual=kkt_residual(instance, self.coef, self.intercept),
+            sign_violations=wrong,
+            alpha_error=float(np.abs(sums - 1.0).max(initial=0.0)),
+            gap=relative_gap(objective, self.lower_bound, size),
+        )
+
+    def __str__(self) -> str:
+        """Show status, objective, bound and one line per group."""
+        lines = [
+            f"{self.status.value} by {self.method}: objective {self.objective:.10g}, gap {self.gap:.1e}, "
+            f"{self.n_nodes} nodes, {self.seconds:.3g} s"
+        ]
+        width = max(len(name) for name in self.groups)
+        lines += [f"  {name:{width}}  beta {value: .6g}" for name, value in zip(self.groups, self.beta, strict=True)]
+        return "\n".join(lines)
+
+
+def target_size(instance: Instance) -> float:
+    """Return ||y||^2 after weighting and centring: the scale of absolute tolerances."""
+    reduction = instance.reduction
+    return float((reduction.z @ reduction.z + reduction.rest) * reduction.scale)
+
+
+def relative_gap(objective: float, lower_bound: float, size: float) -> float:
+    """Return the gap relative to the objective, floored at working precision of the target."""
+    return max(objective - lower_bound, 0.0) / max(objective, ABSOLUTE_TOLERANCE * size, np.finfo(float).tiny)
+
+
+def kkt_residual(instance: Instance, coef: Floats, intercept: float) -> float:
+    """Return the largest violation of first-order optimality under the signs of ``coef``, relative to ||x_j|| ||y||.
+
+    The slope of the objective must vanish on nonzero and free coefficients and point outwards on zero ones; a
+    group whose coefficients are all zero may take either sign.
+    """
+    weights = np.ones(instance.n_rows) if instance.sample_weight is None else instance.sample_weight
+    weighted = instance.residual(coef, intercept) * weights
+    beta, labels = instance.group_sums(coef), instance.partition.labels
+    slope = instance.X.T @ weighted
+    pull = instance.eta * (beta if instance.penalty == "l2" else np.sign(beta) / 2)
+    slope = slope - np.append(pull, 0.0)[labels]
+    norms = np.sqrt(weights @ np.square(instance.X)) + np.sqrt(instance.eta)
+    target = np.sqrt(weights @ np.square(instance.y)) or 1.0
+    slope = slope / np.maximum(norms * target, np.finfo(float).tiny)
+    worst = np.abs(slope[(coef != 0) | (labels < 0)]).max(initial=0.0)
+    for k in range(instance.n_groups):
+        outside = slope[(labels == k) & (coef == 0)]
+        slack = instance.eta / 2 if instance.penalty == "l1" and beta[k] == 0 else 0.0
+        if beta[k] == 0:
+            allowed = slack / np.maximum(norms[(labels == k) & (coef == 0)] * target, np.finfo(float).tiny)
+            worst = max(worst, min((outside - allowed).max(), (-outside - allowed).max()))
+        else:
+            worst = max(worst, (np.sign(beta[k]) * outside).max(initial=0.0))
+    if instance.fit_intercept:
+        worst = max(worst, _intercept_slope(instance, weighted, intercept) / (np.sqrt(weights.sum()) * target))
+    return float(worst)
+
+
+def _intercept_slope(instance: Instance, weighted: Floats, intercept: float) -> float:
+    slope = float(weighted.sum())
+    if not instance.penalize_intercept:
+        return abs(slope)
+    if instance.penalty == "l2":
+        return abs(slope - instance.eta * intercept)
+    if intercept == 0:
+        return max(abs(slope) - instance.eta / 2, 0.0)
+    return abs(slope - instance.eta / 2 * np.sign(intercept))
+
+
+def _mixed(coef: Floats) -> int:
+    """Return how many coefficients would have to change sign for the group to be consistent."""
+    return int(min((coef > 0).sum(), (coef < 0).sum()))

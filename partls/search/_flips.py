@@ -1,0 +1,116 @@
+"""Compiled local search over complete sign patterns: flip one group, or a pair, and repair by principal pivoting.
+
+A heuristic for incumbents only: whatever it returns is scored from R and z, and nothing is ever pruned on it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from partls.search._walk import (
+    N_COUNTS,
+    Workspace,
+    close_leaf,
+    copy_state,
+    decide,
+    enter,
+    workspace_t,
+)
+from relaxations._pivoting import (
+    _MIN_PIVOT,
+    ACTIVE_SIGN,
+    DIAGONAL,
+    MAX_PENDING,
+    PASSIVE,
+    PASSIVE_SIGN,
+    POINT,
+    Problem,
+    compiled,
+    integer,
+    materialise,
+    matrix,
+    pending_row,
+    pivot,
+    problem_t,
+    real,
+    signs_t,
+    vector,
+)
+
+_WORTH = 1e-10  # relative improvement below which a flip is not worth a move
+
+
+@compiled(integer, matrix, real)
+def most_out_of_place(S: Any, tolerance: float) -> int:
+    """Return the column that most wants to change sides: wrong sign if passive, descent if active; -1 if none."""
+    best, i = 0.0, -1
+    for a in range(S.shape[1]):
+        g, d = S[POINT, a], S[DIAGONAL, a]
+        wrong = min(S[PASSIVE_SIGN, a] * g + tolerance, 0.0) - max(S[ACTIVE_SIGN, a] * g - tolerance, 0.0)
+        gain = wrong * wrong / abs(d)
+        if gain > best and abs(d) > _MIN_PIVOT:
+            best, i = gain, a
+    return i
+
+
+@compiled(numba.types.Tuple((integer, real)), problem_t, workspace_t, integer, integer)
+def flip(problem: Problem, ws: Workspace, first: int, second: int) -> tuple[int, float]:
+    """Flip the sign of one or two groups in the trial slot; return (pending pivots, value) or (-1, inf).
+
+    Principal pivoting from the neighbouring pattern's optimum; not guaranteed to end, so it is cut short.
+    """
+    T, U, C, S = ws.T[0], ws.U[0], ws.C[0], ws.trial[0]
+    copy_state(ws.S[0], S)
+    decide(problem, S, first, -float(ws.signs[0, first]))
+    if second != first:
+        decide(problem, S, second, -float(ws.signs[0, second]))
+    value = ws.value[0]
+    for n in range(MAX_PENDING):
+        i = most_out_of_place(S, problem.tolerance)
+        if i < 0:
+            return n, value
+        pending_row(T, i, U, C, n, U[n])
+        value = pivot(i, -1.0 if S[PASSIVE, i] > 0.0 else 1.0, U, C, n, S, value)
+    return -1, np.inf
+
+
+@compiled(real, problem_t, workspace_t, integer, integer, vector, vector)
+def move(problem: Problem, ws: Workspace, first: int, second: int, best: Any, bounds: Any) -> float:
+    """Flip one or two groups and keep the flip if it pays; return the value the flip would have."""
+    n, value = flip(problem, ws, first, second)
+    if n > 0 and value < ws.value[0] * (1.0 - _WORTH):
+        materialise(ws.T[0], ws.T[0], ws.U[0], ws.C[0], n, ws.trial[0])
+        copy_state(ws.trial[0], ws.S[0])
+        ws.value[0] = value
+        ws.signs[0, first] = -ws.signs[0, first]
+        if second != first:
+            ws.signs[0, second] = -ws.signs[0, second]
+        close_leaf(problem, ws, 0, best, bounds)
+    return value
+
+
+@compiled(numba.void, problem_t, workspace_t, signs_t, vector, vector, integer, integer, entry=True)
+def improve(problem: Problem, ws: Workspace, signs: Any, best: Any, bounds: Any, n_rounds: int, n_paired: int) -> None:
+    """Solve the leaf of ``signs``, then descend by flips of one group and of pairs of the cheapest groups.
+
+    ``bounds[0]`` and ``best`` receive the best objective and its coefficients.
+    """
+    counts = np.zeros(N_COUNTS, np.int64)
+    K = signs.size
+    enter(problem, ws, signs, np.inf, counts)
+    close_leaf(problem, ws, 0, best, bounds)
+    values = np.empty(K)
+    for _ in range(n_rounds):
+        before = ws.value[0]
+        for k in range(K):
+            values[k] = move(problem, ws, k, k, best, bounds)
+        if ws.value[0] == before:
+            cheapest = np.argsort(values)[:n_paired]
+            for a in range(cheapest.size):
+                for b in range(a):
+                    move(problem, ws, cheapest[a], cheapest[b], best, bounds)
+        if ws.value[0] == before:
+            break

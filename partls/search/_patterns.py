@@ -1,0 +1,93 @@
+"""Compiled enumeration: every completion of a sign pattern as one walk that reuses each parent's factorisation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from partls.search._walk import (
+    NODES,
+    SCRATCH,
+    Workspace,
+    enter,
+    feasible_value,
+    offer,
+    settle,
+    try_child,
+    workspace_t,
+)
+from relaxations._pivoting import (
+    PASSIVE,
+    UNFINISHED,
+    Problem,
+    bytes_t,
+    certify,
+    compiled,
+    integer,
+    integers,
+    matrix,
+    problem_t,
+    signs_t,
+    vector,
+)
+
+
+@compiled(numba.void, problem_t, workspace_t, integer, integer, integer, matrix, signs_t, vector, vector, vector, matrix)
+def record(problem: Problem, ws: Workspace, level: int, n: int, leaf: int, S: Any, signs: Any, values: Any,
+           certified: Any, best_and_bounds: Any, coefs: Any) -> None:
+    """Write value, certified bound and (if wanted) coefficients of one complete pattern."""
+    certified[leaf] = certify(
+        problem, ws.T[level], ws.S[level, PASSIVE], ws.U[SCRATCH], ws.C[SCRATCH], n, S, ws.residual, ws.gradient
+    )
+    values[leaf] = feasible_value(problem, S, signs, ws.gradient)
+    offer(values[leaf], ws.gradient, best_and_bounds[1:], best_and_bounds[:1])
+    if coefs.shape[0] > 0:
+        for a in range(coefs.shape[1]):
+            coefs[leaf, a] = ws.gradient[a]
+
+
+@compiled(integer, problem_t, workspace_t, signs_t, integers, vector, vector, vector, matrix, bytes_t, integers,
+          entry=True)
+def complete_patterns(problem: Problem, ws: Workspace, signs: Any, groups: Any, values: Any, certified: Any,
+                      best_and_bounds: Any, coefs: Any, stop: Any, counts: Any) -> int:
+    """Solve all 2^m completions of ``signs`` over the undecided ``groups``; return how many were done.
+
+    Leaf number b has group ``groups[i]`` negative where bit ``m - 1 - i`` of b is set. ``best_and_bounds`` is
+    (best value, its coefficients). The last level is solved on pending pivots, without a tableau of its own.
+    """
+    m = groups.size
+    enter(problem, ws, signs, np.inf, counts)
+    if m == 0:
+        record(problem, ws, 0, 0, 0, ws.S[0], ws.signs[0], values, certified, best_and_bounds, coefs)
+        return 1
+    sides = np.zeros(m, np.int64)
+    level, leaf = 0, 0
+    while level >= 0 and stop[0] == 0:
+        if sides[level] == 2:
+            sides[level] = 0
+            level -= 1
+            continue
+        sign = 1.0 - 2.0 * sides[level]
+        sides[level] += 1
+        counts[NODES] += 1
+        status, n, value = try_child(problem, ws, level, groups[level], sign, np.inf, SCRATCH, counts)
+        if level < m - 1 or status == UNFINISHED:
+            settle(problem, ws, level, level + 1, SCRATCH, n, value, status == UNFINISHED, counts)
+            for k in range(signs.size):
+                ws.signs[level + 1, k] = ws.signs[level, k]
+            ws.signs[level + 1, groups[level]] = np.int8(sign)
+        if level < m - 1:
+            level += 1
+            continue
+        for k in range(signs.size):
+            ws.signs[m, k] = ws.signs[level, k]
+        ws.signs[m, groups[level]] = np.int8(sign)
+        if status == UNFINISHED:
+            record(problem, ws, m, 0, leaf, ws.S[m], ws.signs[m], values, certified, best_and_bounds, coefs)
+        else:
+            record(problem, ws, level, n, leaf, ws.trial[SCRATCH], ws.signs[m], values, certified, best_and_bounds,
+                   coefs)
+        leaf += 1
+    return leaf

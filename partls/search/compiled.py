@@ -1,0 +1,60 @@
+"""The explorer that runs whole subtrees inside the compiled kernel."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.signs import SignPattern
+from partls.search.branching import BranchingRule
+from partls.search.subtree import Exploration, Incumbent, Subtree, Tolerances
+from relaxations.active_set import GroupedProblem
+from relaxations.certify import SafeBound
+from relaxations.sign_constrained import solve_signed
+
+_DOUBTFUL_AT_ONCE = 64
+
+
+class CompiledExplorer:
+    """Depth-first search with the active-set bound; one workspace per thread, nothing shared but data."""
+
+    def __init__(self, grouped: GroupedProblem, rule: BranchingRule, tolerances: Tolerances, upper: float) -> None:
+        from partls.search import _walk as kernel  # compiled on first use
+
+        self._kernel = kernel
+        self._grouped = grouped
+        self._problem = grouped.kernel_problem(upper)
+        self._rules = kernel.Rules(rule.ranking, rule.candidates, tolerances.relative, tolerances.absolute)
+        self._safe = SafeBound(grouped.reduction)
+        self._local = threading.local()
+
+    def explore(self, subtree: Subtree, incumbent: Incumbent, node_budget: int, stop: NDArray[np.uint8]) -> Exploration:
+        """Explore one subtree inside the kernel, the GIL released."""
+        kernel, K = self._kernel, self._grouped.reduction.n_groups
+        if not hasattr(self._local, "workspace"):
+            self._local.workspace = kernel.make_workspace(self._problem)
+        best = np.empty(len(self._grouped.order))
+        bounds = np.array([incumbent.value, np.inf])
+        counts = np.zeros(kernel.N_COUNTS, np.int64)
+        open_signs = np.zeros((K + 3 + _DOUBTFUL_AT_ONCE, K), np.int8)
+        open_values = np.zeros(len(open_signs))
+        n_open = kernel.walk(
+            self._problem, self._rules, self._local.workspace, np.array(subtree.signs.values, np.int8), best, bounds,
+            node_budget, stop, counts, open_signs, open_values,
+        )
+        if bounds[0] < incumbent.value:
+            incumbent = Incumbent(float(bounds[0]), self._grouped.to_reduced(best))
+        left = [
+            Subtree(SignPattern(tuple(signs.tolist())), float(value), doubtful=bool(np.isnan(value)))
+            for signs, value in zip(open_signs[:n_open], open_values[:n_open], strict=True)
+        ]
+        tally = Counter(dict(zip(kernel.COUNT_NAMES, counts.tolist(), strict=True)))
+        return Exploration(incumbent, float(bounds[1]), left, tally)
+
+    def certified(self, subtree: Subtree, upper: float) -> float:
+        """Return a certified bound of a subtree by orthogonal factorisation."""
+        signs = self._grouped.reduction.column_signs(subtree.signs)
+        return self._safe.value(solve_signed(self._grouped.reduction, signs), signs, upper)

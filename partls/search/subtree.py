@@ -1,0 +1,88 @@
+"""The unit of search work: a subtree in, its closed part, its open part and any better solution out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import inf
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.data import Floats
+from formulations.signs import SignPattern
+
+
+@dataclass(frozen=True)
+class Subtree:
+    """All solutions allowed by ``signs``; ``bound`` orders the work (reduced units, not yet certified).
+
+    ``doubtful`` marks a box the compiled kernel could not certify as closed.
+    """
+
+    signs: SignPattern
+    bound: float = -inf
+    doubtful: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Incumbent:
+    """The best feasible solution so far: objective (reduced units) and reduced coefficients."""
+
+    value: float
+    v: Floats
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """A box is closed when its certified bound reaches ``upper - max(relative * upper, absolute)``."""
+
+    relative: float
+    absolute: float
+
+    def cutoff(self, upper: float) -> float:
+        """Return the value from which a box cannot improve on ``upper`` by more than the tolerances."""
+        return upper - max(self.relative * upper, self.absolute)
+
+
+@dataclass
+class Exploration:
+    """What came of one subtree: nothing of it is lost between ``best``, ``closed`` and ``open``.
+
+    ``closed`` is the lowest certified bound of the boxes that were closed (inf when there is none).
+    """
+
+    best: Incumbent
+    closed: float = inf
+    open: list[Subtree] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+
+
+class Explorer(Protocol):
+    """Explores subtrees of one instance; safe to call from several threads."""
+
+    def explore(self, subtree: Subtree, incumbent: Incumbent, node_budget: int, stop: NDArray[np.uint8]) -> Exploration:
+        """Explore until done, until ``node_budget`` nodes, or until ``stop[0]`` is set."""
+        ...
+
+    def certified(self, subtree: Subtree, upper: float) -> float:
+        """Return a certified lower bound (reduced units) on the solutions of a subtree no worse than ``upper``."""
+        ...
+
+
+def violations(v: Floats, labels: NDArray[np.intp], n_groups: int, tolerance: float = 0.0) -> Floats:
+    """Return nu_k, the sum over pairs of a group of ``max(0, -v_i v_j)``: zero iff the group shares one sign."""
+    plus = np.bincount(labels, np.where(v > tolerance, v, 0.0), n_groups)
+    minus = np.bincount(labels, np.where(v < -tolerance, -v, 0.0), n_groups)
+    return np.asarray(2.0 * plus * minus, dtype=np.float64)
+
+
+def round_to_signs(v: Floats, labels: NDArray[np.intp], signs: SignPattern) -> SignPattern:
+    """Return a complete pattern: decided signs kept, each undecided group takes the sign of its sum."""
+    sums = np.bincount(labels, v, len(signs))
+    return SignPattern(tuple(s if s else (1 if total >= 0 else -1) for s, total in zip(signs, sums, strict=True)))
+
+
+Try = Callable[[int, int], float]

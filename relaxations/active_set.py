@@ -1,0 +1,153 @@
+"""The fast node bound: undecided groups unconstrained, decided signs kept, by the compiled pivoting kernel."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import qr, solve_triangular
+
+from formulations.data import Floats
+from formulations.instance import Instance
+from formulations.reduction import Reduction
+from formulations.signs import SignPattern
+from relaxations.bound import Bound, BoundStatus
+from relaxations.certify import DEPENDENT_BOX, SafeBound
+from relaxations.sign_constrained import solve_signed
+
+if TYPE_CHECKING:
+    from relaxations._pivoting import Problem
+
+_RANK_TOLERANCE = 1e-9  # of a column's norm: nearer to the others than this, a column starts outside the tableau
+_WRONG_SIGN = 1e-11  # of the target's norm: a coefficient (columns have norm about 1) below this is zero
+_SLACK = 1e-11  # of the root's value: an optimality residual that costs more than this is refined
+_MAX_CONDITION = 1e6  # the tableau is an inverse of Q = R'R: beyond this its square leaves too few digits
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedProblem:
+    """The kernel's view of a reduced problem: columns sorted by group, and the root tableau.
+
+    ``reliable`` says whether the tableau has digits to spare; if not, use orthogonal factorisation instead.
+    """
+
+    reduction: Reduction
+    order: NDArray[np.intp]  # kernel column -> reduced column
+    start: NDArray[np.int64]
+    R: Floats
+    z: Floats
+    T: Floats
+    passive: NDArray[np.bool_]
+    point: Floats
+    floor: float  # unconstrained optimum
+    reliable: bool
+
+    @property
+    def size(self) -> float:
+        """Squared norm of the target, in reduced units."""
+        return float(self.z @ self.z) + self.reduction.rest
+
+    def box(self, upper: float) -> Floats:
+        """Return a bound on each |v_j| over the solutions no worse than ``upper``."""
+        if not self.passive.all():
+            return np.full(len(self.order), DEPENDENT_BOX * np.sqrt(self.size))
+        reach = np.sqrt(np.maximum(-np.diag(self.T) * max(upper - self.floor, 0.0), 0.0))
+        return np.asarray(np.abs(self.point) + reach)
+
+    def kernel_problem(self, upper: float) -> Problem:
+        """Return the kernel's data for a search among the solutions no worse than ``upper``."""
+        from relaxations import _pivoting as kernel  # compiled on first use
+
+        state = np.zeros((kernel.STATE_ROWS, len(self.order)))
+        state[kernel.DIAGONAL] = np.diag(self.T)
+        state[kernel.POINT] = self.point
+        state[kernel.PASSIVE] = self.passive
+        return kernel.Problem(
+            self.R, self.z, self.reduction.rest, self.size, self.start, self.box(upper), self.T, state, self.floor,
+            _WRONG_SIGN * float(np.sqrt(self.size)), _SLACK * self.floor, not self.passive.all(),
+        )
+
+    def to_reduced(self, kernel_point: Floats) -> Floats:
+        """Return the point in the reduction's column order."""
+        v = np.zeros(len(self.order))
+        v[self.order] = kernel_point
+        return v
+
+
+def group_columns(reduction: Reduction) -> GroupedProblem:
+    """Return the kernel's problem: sorted columns, triangular again, with the tableau of a maximal independent set.
+
+    The tableau comes from a pivoted orthogonal factor, never from Q = R'R, whose condition is squared.
+    """
+    order = np.argsort(reduction.labels, kind="stable")
+    start = np.searchsorted(reduction.labels[order], np.arange(reduction.n_groups + 1))
+    R, z = reduction.R[:, order], reduction.z
+    if not np.array_equal(order, np.arange(len(order))):
+        Q, R = qr(R, mode="economic")
+        z = Q.T @ z
+    T, passive, point, condition = _tableau(R, z)
+    residual = z - R @ point
+    floor = float(residual @ residual) + reduction.rest
+    return GroupedProblem(
+        reduction, order, start.astype(np.int64), np.array(R, order="C"), np.array(z), T, passive, point,
+        floor, reliable=condition <= _MAX_CONDITION,
+    )
+
+
+def _tableau(R: Floats, z: Floats) -> tuple[Floats, NDArray[np.bool_], Floats, float]:
+    """Return (T, passive, v, condition) with a maximal independent set of columns passive."""
+    M = R.shape[1]
+    Q, F, pivots = qr(R, mode="economic", pivoting=True)
+    diagonal = np.abs(np.diag(F))
+    rank = int((diagonal > _RANK_TOLERANCE).sum())
+    P, A = pivots[:rank], pivots[rank:]
+    inverse = solve_triangular(F[:rank, :rank], np.eye(rank)) if rank else np.zeros((0, 0))
+    T = np.zeros((M, M))
+    T[np.ix_(P, P)] = -inverse @ inverse.T
+    T[np.ix_(P, A)] = inverse @ F[:rank, rank:]
+    T[np.ix_(A, P)] = T[np.ix_(P, A)].T
+    passive = np.zeros(M, bool)
+    passive[P] = True
+    point = np.zeros(M)
+    point[P] = inverse @ (Q.T @ z)[:rank]
+    condition = float(np.sqrt(-np.diag(T)[P].min())) if rank else 1.0
+    return T, passive, point, condition
+
+
+@dataclass(frozen=True)
+class ActiveSetRelaxation:
+    """minimise ``||R v - z||^2 + penalty``  s.t.  ``s_k v_m >= 0`` for decided groups; undecided ones are free.
+
+    The same bound as the "unconstrained" relaxation, from the compiled kernel (or, for ill-conditioned data and
+    the L1 penalty, from orthogonal factorisation). Use it first: it is exact at leaves, costs microseconds to
+    milliseconds, and was the fastest nearly everywhere.
+    """
+
+    name: str = "active-set"
+
+    def prepare(self, instance: Instance) -> ActiveSetBounder:
+        """Return the bounder of this instance."""
+        return ActiveSetBounder(instance.reduction)
+
+
+class ActiveSetBounder:
+    """Certified sign-constrained least squares at any node, by orthogonal factorisation."""
+
+    def __init__(self, reduction: Reduction) -> None:
+        self._reduction = reduction
+        self._safe = SafeBound(reduction)
+        self._upper = float(reduction.z @ reduction.z) + reduction.rest
+
+    def bound(self, signs: SignPattern, *, cutoff: float = inf) -> Bound:
+        """Return the bound of one node; the cutoff is not needed to be fast here."""
+        began = time.perf_counter()
+        red = self._reduction
+        column_signs = red.column_signs(signs)
+        v = solve_signed(red, column_signs)
+        value = self._safe.value(v, column_signs, self._upper) * red.scale
+        estimate = red.objective(v)
+        return Bound(value, estimate, v, BoundStatus.OPTIMAL, time.perf_counter() - began)
