@@ -103,7 +103,8 @@ class Instance:
         """Return beta: the sum of the coefficients of each group."""
         labels = self.partition.labels
         grouped = labels >= 0
-        return np.bincount(labels[grouped], np.asarray(coef, dtype=np.float64)[grouped], self.n_groups)
+        sums = np.bincount(labels[grouped], np.asarray(coef, dtype=np.float64)[grouped], self.n_groups)
+        return np.asarray(sums, dtype=np.float64)
 
     def residual(self, coef: Any, intercept: float = 0.0) -> Floats:
         """Return ``y - X coef - intercept``."""
@@ -139,11 +140,16 @@ class Instance:
     @cached_property
     def _x_shift(self) -> Floats:
         """Column means, rounded: any shift is exact because the intercept absorbs it; this one avoids cancellation."""
-        return np.ones(self.n_rows) @ self.X / self.n_rows if self._shifted else np.zeros(self.n_columns)
+        return np.asarray(self._mean_weights @ self.X) if self._shifted else np.zeros(self.n_columns)
 
     @cached_property
     def _y_shift(self) -> float:
-        return float(self.y.mean()) if self._shifted else 0.0
+        return float(self._mean_weights @ self.y) if self._shifted else 0.0
+
+    @property
+    def _mean_weights(self) -> Floats:
+        weights = np.ones(self.n_rows) if self.sample_weight is None else self.sample_weight
+        return np.asarray(weights / weights.sum())
 
 
 def _view(array: Floats) -> Floats:

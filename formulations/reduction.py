@@ -11,7 +11,7 @@ the columns that carry a sign constraint; the intercept and free columns are pro
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _BLOCK_ROWS = 2048  # a block and its reflectors stay in cache; larger blocks gain nothing
 _PANEL = 16
+_EXPLAINED = 1e-13  # of a column's norm: what is left of one that the free columns explain
 _RANK_TOLERANCE = 1e-12  # of a free column's own norm: below it the column repeats the free ones before it
 
 
@@ -174,17 +175,19 @@ def reduce(instance: Instance, *, like: Reduction | None = None) -> Reduction:
     signed = np.flatnonzero(labels >= 0)
     order = np.concatenate([free[::-1], signed])  # the intercept (index M) comes first
     triangle = fold(_blocks(instance, order, groups=like is None), len(order) + 1)
-    norms = np.sqrt(np.einsum("ij,ij->j", triangle, triangle))
-    exponents = np.where(norms > 0, np.frexp(norms)[1] - 1, 0)
+    exponents = _exponents(triangle)
     n_free = len(free)
     if like is not None:
         exponents[-1] = (np.frexp(like.scale)[1] - 1) // 2
-        exponents[n_free:-1] = exponents[-1] - like._exponents
-    triangle = np.ldexp(triangle, -exponents)
     e_y = int(exponents[-1])
-    free_block, rows = _eliminate(triangle, n_free, order[:n_free], e_y - exponents[:n_free])
+    free_block, rows = _eliminate(np.ldexp(triangle, -exponents), n_free, order[:n_free], e_y - exponents[:n_free])
+    # What the free columns explain is gone: rounding is not a column, and the rest gets norm about one again.
+    rows = np.where(np.linalg.norm(rows, axis=0) > _EXPLAINED, rows, 0.0) if n_free else rows
+    again = _exponents(rows)[:-1] if like is None else e_y - like._exponents - exponents[n_free:-1]
+    rows[:, :-1] = np.ldexp(rows[:, :-1], -again)
+    e_signed = e_y - exponents[n_free:-1] - again
+    free_block = replace(free_block, R_fc=np.ldexp(free_block.R_fc, -again))
     names = instance.partition.names + (("(intercept)",) if keep_intercept else ())
-    e_signed = e_y - exponents[n_free:-1]
     weight = instance.eta if instance.penalty == "l1" else 0.0
     l1 = np.ldexp(np.full(len(signed), weight), e_signed - 2 * e_y)
     height = int(np.flatnonzero(rows[:-1].any(axis=1)).max(initial=-1)) + 1  # fewer rows than columns: drop zeros
@@ -193,6 +196,12 @@ def reduce(instance: Instance, *, like: Reduction | None = None) -> Reduction:
         labels=labels[signed], names=names, scale=float(np.ldexp(1.0, 2 * e_y)),
         _columns=signed, _exponents=e_signed, _free=free_block, _instance=instance,
     )
+
+
+def _exponents(triangle: Floats) -> NDArray[np.intp]:
+    """Return e with ``2^-e`` times each column's norm in [1, 2); zero for a zero column."""
+    norms = np.sqrt(np.einsum("ij,ij->j", triangle, triangle))
+    return np.where(norms > 0, np.frexp(norms)[1] - 1, 0).astype(np.intp)
 
 
 def _blocks(instance: Instance, order: NDArray[np.intp], *, groups: bool = True) -> Iterator[Floats]:

@@ -28,6 +28,7 @@ from relaxations.active_set import ActiveSetRelaxation, GroupedProblem, group_co
 from relaxations.bound import Relaxation
 
 _FIRST_BUDGET = 128  # nodes explored in the caller's thread before any other is started
+_STRENGTHEN_AFTER = 1000  # nodes: the diagonal then costs about what the search has cost so far
 _ROUND = 16  # subtrees per round: more than the cores, so that a round ends evenly
 _DEPTH_FIRST_BUDGET, _BEST_FIRST_BUDGET = 512, 32  # nodes per subtree and round
 _GENERIC_BUDGET = 8
@@ -103,6 +104,7 @@ class _Search:
         self._counts: Counter[str] = Counter()
         self._stop = np.zeros(1, np.uint8)
         self._limit: Status | None = None
+        self._strengthened = False
         self._deadline = inf if options.time_limit is None else time.perf_counter() + options.time_limit
         native = isinstance(explorer, CompiledExplorer)
         self._budget = _GENERIC_BUDGET if not native else _BEST_FIRST_BUDGET if options.best_first else _DEPTH_FIRST_BUDGET
@@ -128,6 +130,7 @@ class _Search:
                     budget = min(_FIRST_BUDGET, self._nodes_left())
                     self._merge([self._explore(subtree, self._incumbent, budget) for subtree in batch])
                 else:
+                    self._strengthen_large_tree()
                     pool = pool or ThreadPoolExecutor(self._options.n_jobs)
                     self._run_batch(pool, batch, progress)
                 progress.update(self._counts["nodes"], len(self._open), *self._in_original_units(self._estimate()))
@@ -137,7 +140,8 @@ class _Search:
 
     def _run_batch(self, pool: ThreadPoolExecutor, batch: list[Subtree], progress: SearchProgress) -> None:
         """Explore a round in threads while this thread watches the clock and the keyboard; lose nothing."""
-        budget = max(1, min(self._budget, self._nodes_left() // len(batch)))
+        budget = self._budget if self._strengthened else min(self._budget, _STRENGTHEN_AFTER // len(batch))
+        budget = max(1, min(budget, self._nodes_left() // len(batch)))
         incumbent = self._incumbent
         futures = [pool.submit(self._explore, subtree, incumbent, budget) for subtree in batch]
         interrupted = False
@@ -154,6 +158,12 @@ class _Search:
         self._merge([future.result() for future in futures])
         if interrupted:
             raise KeyboardInterrupt
+
+    def _strengthen_large_tree(self) -> None:
+        if not self._strengthened and self._counts["nodes"] >= _STRENGTHEN_AFTER:
+            self._strengthened = True
+            if isinstance(self._explorer, CompiledExplorer):
+                self._explorer.strengthen()
 
     def _explore(self, subtree: Subtree, incumbent: Incumbent, budget: int) -> Exploration:
         if self._stop[0]:

@@ -165,9 +165,13 @@ class Result:
 
 
 def target_size(instance: Instance) -> float:
-    """Return ||y||^2 after weighting and centring: the scale of absolute tolerances."""
+    """Return ||y||^2 after weighting and centring: the scale of absolute tolerances.
+
+    What the intercept and free columns explain is gone from it, but its rounding, (eps ||y||)^2, is not.
+    """
     reduction = instance.reduction
-    return float((reduction.z @ reduction.z + reduction.rest) * reduction.scale)
+    weighted = instance.y if instance.sample_weight is None else instance.y * instance.sample_weight
+    return float((reduction.z @ reduction.z + reduction.rest) * reduction.scale + 1e-14 * (weighted @ instance.y))
 
 
 def relative_gap(objective: float, lower_bound: float, size: float) -> float:

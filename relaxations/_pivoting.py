@@ -25,15 +25,16 @@ vector, matrix, cube = real[::1], real[:, ::1], real[:, :, ::1]
 signs_t, signs_table, integers, bytes_t = numba.int8[::1], numba.int8[:, ::1], integer[::1], numba.uint8[::1]
 
 
-def compiled(result: Any, *arguments: Any, entry: bool = False) -> Any:
+def compiled(result: Any, *arguments: Any, entry: bool = False, finite: bool = False) -> Any:
     """Compile a function for these types when its module is imported, or load it from the cache.
 
     Explicit types keep numba from compiling a variant per literal argument, and only an ``entry`` can be
-    called from Python: both cut the first start to a third.
+    called from Python: both cut the first start to a third. ``finite`` promises that no NaN matters inside,
+    which lets minima and maxima run in vector registers.
     """
     return numba.njit(
-        result(*arguments), cache=True, nogil=True, error_model="numpy", fastmath={"contract", "nsz", "arcp", "reassoc"},
-        no_cpython_wrapper=not entry, no_cfunc_wrapper=True,
+        result(*arguments), cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=not entry,
+        no_cfunc_wrapper=True, fastmath={"contract", "nsz", "arcp", "reassoc"} | ({"nnan"} if finite else set()),
     )
 
 
@@ -45,6 +46,7 @@ STATE_ROWS = 5
 SOLVED, PRUNED, UNFINISHED = 0, 1, 2
 
 MAX_PENDING = 48  # pending pivots before a trial stops with the (valid) bound it has reached
+PENDING_ROWS = MAX_PENDING + 3  # two more for an exchange, one for scratch
 _MIN_RATE = 1e-12  # slower multipliers cannot block a step within rounding
 _MIN_EXCHANGE = 1e-7  # an undecided dependent column moves with the step only above this
 _MIN_PIVOT = 1e-9  # below it a column (norm about 1) depends on the passive ones
@@ -71,10 +73,12 @@ class Problem(NamedTuple):
     tolerance: float  # coefficients of the wrong sign below this are zero
     slack: float  # price of the optimality residual below which a bound is not refined
     dependent: bool  # whether some undecided columns may stay out of the passive set
+    D: Any  # diagonal below R'R, whose rises add up over undecided groups; used if ``strengthened``
+    strengthened: bool
 
 
 problem_t = numba.types.NamedTuple(
-    [matrix, vector, real, real, integers, vector, matrix, matrix, real, real, real, flag], Problem
+    [matrix, vector, real, real, integers, vector, matrix, matrix, real, real, real, flag, vector, flag], Problem
 )
 trial_t = (matrix, matrix, vector, integer, matrix)  # T, U, C, n, S
 
@@ -135,32 +139,43 @@ def materialise(T: Any, out: Any, U: Any, C: Any, n: int, S: Any) -> None:
         out[i, i] = S[DIAGONAL, i]
 
 
-@compiled(integer, matrix, real)
-def worst_violation(S: Any, tolerance: float) -> int:
+@compiled(integer, vector, real)
+def position(values: Any, wanted: float) -> int:
+    """Return the first index at which ``wanted`` stands."""
+    for a in range(values.size):
+        if values[a] == wanted:
+            return a
+    return -1
+
+
+@compiled(integer, matrix, real, vector, finite=True)
+def worst_violation(S: Any, tolerance: float, scratch: Any) -> int:
     """Return the passive column of the wrong sign whose removal alone would raise the error most, or -1."""
     d, g, q = S[DIAGONAL], S[POINT], S[PASSIVE_SIGN]
-    best, i = 0.0, -1
     for a in range(d.size):
         wrong = min(q[a] * g[a] + tolerance, 0.0)
-        rise = -wrong * wrong / d[a]
-        if rise > best:
-            best, i = rise, a
-    return i
+        scratch[a] = -wrong * wrong / d[a]
+    best = 0.0
+    for a in range(d.size):
+        best = max(best, scratch[a])
+    return position(scratch, best) if best > 0.0 else -1
 
 
-@compiled(numba.types.Tuple((integer, real)), matrix, vector, real, real, flag)
-def first_block(S: Any, u: Any, s: float, longest: float, dependent: bool) -> tuple[int, float]:
+@compiled(numba.types.Tuple((integer, real)), matrix, vector, real, real, flag, vector, finite=True)
+def first_block(S: Any, u: Any, s: float, longest: float, dependent: bool, scratch: Any) -> tuple[int, float]:
     """Return the active column whose multiplier reaches zero first when row u's multiplier is raised, and when.
 
     An undecided column outside the passive set depends on it: its gradient must stay zero, so it blocks at once.
     """
     g, h = S[POINT], S[ACTIVE_SIGN]
-    step, j = longest, -1
     for a in range(u.size):
         rate = -h[a] * s * u[a]
-        room = -h[a] * g[a]
-        if room < step * rate and rate > _MIN_RATE:
-            step, j = max(room, 0.0) / rate, a
+        room = max(-h[a] * g[a], 0.0)
+        scratch[a] = room / rate if rate > _MIN_RATE else np.inf
+    step = longest
+    for a in range(u.size):
+        step = min(step, scratch[a])
+    j = position(scratch, step) if step < longest else -1
     if dependent:
         largest = _MIN_EXCHANGE
         for a in range(u.size):
@@ -184,7 +199,7 @@ def raise_multiplier(i: int, problem: Problem, T: Any, U: Any, C: Any, n: int, S
         pending_row(T, i, U, C, n, u)
         size, p = abs(g[i]), d[i]
         u[i] = p
-        j, step = first_block(S, u, s, -size / p, problem.dependent)
+        j, step = first_block(S, u, s, -size / p, problem.dependent, U[MAX_PENDING + 2])
         if j < 0:
             value = pivot(i, -1.0, U, C, n, S, value)
             g[i] -= s * multiplier
@@ -210,17 +225,38 @@ def raise_multiplier(i: int, problem: Problem, T: Any, U: Any, C: Any, n: int, S
     return UNFINISHED, n, value
 
 
-@compiled(numba.types.Tuple((integer, integer, real)), problem_t, matrix, matrix, vector, matrix, real, real)
-def dual_steps(problem: Problem, T: Any, U: Any, C: Any, S: Any, value: float, cutoff: float
+@compiled(real, problem_t, matrix)
+def disjunction(problem: Problem, S: Any) -> float:
+    """Return what the undecided groups must still cost: the sum of ``min(sum_{w>0} d w^2, sum_{w<0} d w^2)``.
+
+    Added to the value of S it is a lower bound, because ``R'R - D`` is positive semidefinite.
+    """
+    total = 0.0
+    if problem.strengthened:
+        for k in range(problem.start.size - 1):
+            first, last = problem.start[k], problem.start[k + 1]
+            if S[PASSIVE_SIGN, first] + S[ACTIVE_SIGN, first] == 0.0:
+                plus, minus = 0.0, 0.0
+                for a in range(first, last):
+                    w = S[POINT, a] * S[PASSIVE, a]
+                    plus += problem.D[a] * max(w, 0.0) ** 2
+                    minus += problem.D[a] * min(w, 0.0) ** 2
+                total += min(plus, minus)
+    return total
+
+
+@compiled(numba.types.Tuple((integer, integer, real)), problem_t, *trial_t, real, real)
+def dual_steps(problem: Problem, T: Any, U: Any, C: Any, n: int, S: Any, value: float, cutoff: float
                ) -> tuple[int, int, float]:
     """Restore the signs required by S from a dual feasible point; return (status, pending pivots, value).
 
     SOLVED: the optimum under those signs. PRUNED: the value has passed the cutoff. UNFINISHED: the pending
-    pivots are used up; materialise and go on.
+    pivots are used up; materialise and go on. The first n pending pivots are there already.
     """
-    n = 0
     while True:
-        i = worst_violation(S, problem.tolerance)
+        if value + disjunction(problem, S) > cutoff:
+            return PRUNED, n, value
+        i = worst_violation(S, problem.tolerance, U[MAX_PENDING + 2])
         if i < 0:
             return SOLVED, n, value
         status, n, value = raise_multiplier(i, problem, T, U, C, n, S, value, cutoff)
@@ -240,40 +276,54 @@ def infeasibility(S: Any, gradient: Any, a: int) -> float:
 
 
 @compiled(numba.types.Tuple((real, real)), problem_t, matrix, vector, vector)
-def dual_value(problem: Problem, S: Any, residual: Any, gradient: Any) -> tuple[float, float]:
+def dual_value(problem: Problem, S: Any, point: Any, gradient: Any) -> tuple[float, float]:
     """Return (certified lower bound, price of the optimality residual) of the box of S, from R and z alone.
 
     For any r: ``||Rw - z||^2 >= 2 r'z - r'r - 2 (R'r)'w``. With r the residual of S's point, what the
-    gradient R'r lacks to zero (undecided columns) or to its sign (decided ones) is priced by the box.
+    gradient R'r lacks to zero (undecided columns) or to its sign (decided ones) is priced by the box. With D,
+    only ``R'R - D`` is linearised and the undecided groups keep ``x'Dx``, least over their two orthants.
     """
     R, g, p = problem.R, S[POINT], S[PASSIVE]
     height, M = R.shape
     for a in range(M):
-        gradient[a] = g[a] * p[a]
+        gradient[a] = 0.0
+        point[a] = g[a] * p[a]
     square = 0.0
     for k in range(height):
-        row = R[k]
+        # R is triangular; slices that start at zero let the loops run in vector registers
+        row, ahead, slope = R[k, k:], point[k:], gradient[k:]
         fitted = 0.0
-        for a in range(k, M):
-            fitted += row[a] * gradient[a]
-        residual[k] = problem.z[k] - fitted
-        square += residual[k] * residual[k]
-    for a in range(M):
-        gradient[a] = 0.0
-    for k in range(height):
-        row, r = R[k], residual[k]
-        for a in range(k, M):
-            gradient[a] += row[a] * r
+        for a in range(M - k):
+            fitted += row[a] * ahead[a]
+        r = problem.z[k] - fitted
+        square += r * r
+        for a in range(M - k):
+            slope[a] += row[a] * r
     inner, price = 0.0, 0.0
     for a in range(M):
-        inner += p[a] * g[a] * gradient[a]
-        price += abs(infeasibility(S, gradient, a)) * problem.box[a]
+        inner += point[a] * gradient[a]
+    rise = 0.0
+    for k in range(problem.start.size - 1):
+        first, last = problem.start[k], problem.start[k + 1]
+        plus, minus = 0.0, 0.0
+        curved = problem.strengthened and S[PASSIVE_SIGN, first] + S[ACTIVE_SIGN, first] == 0.0
+        for a in range(first, last):
+            d = problem.D[a] if curved else 0.0
+            if d > 0.0:  # the least of d x^2 - 2 (gradient + d w) x over each orthant, at any w
+                h = gradient[a] + d * point[a]
+                rise += d * point[a] * point[a]
+                plus += max(h, 0.0) ** 2 / d
+                minus += min(h, 0.0) ** 2 / d
+            else:
+                price += abs(infeasibility(S, gradient, a)) * problem.box[a]
+        rise -= max(plus, minus)
     square += problem.rest
-    return square + 2.0 * inner - 2.0 * price - _MARGIN * np.sqrt(square * problem.size), price
+    value = square + 2.0 * inner - 2.0 * price + rise
+    return value - _MARGIN * np.sqrt(square * problem.size), price
 
 
 @compiled(numba.void, matrix, vector, matrix, vector, integer, matrix, vector)
-def correct(T: Any, parent_passive: Any, U: Any, C: Any, n: int, S: Any, gradient: Any) -> None:
+def correct(T: Any, base_passive: Any, U: Any, C: Any, n: int, S: Any, gradient: Any) -> None:
     """One refinement of S's passive coefficients: ``w_P += inv(Q_PP) R_P' r`` with the tableau as the inverse."""
     M = S.shape[1]
     error, moved = np.zeros(M), np.zeros(M)
@@ -283,7 +333,7 @@ def correct(T: Any, parent_passive: Any, U: Any, C: Any, n: int, S: Any, gradien
             row = T[a]
             for b in range(M):
                 moved[b] += row[b] * error[a]
-            if parent_passive[a] == 0.0:
+            if base_passive[a] == 0.0:
                 moved[a] -= 2.0 * error[a]  # a pivoted column's own diagonal is off by two in the pending form
     for p in range(n):
         row = U[p]
@@ -297,16 +347,16 @@ def correct(T: Any, parent_passive: Any, U: Any, C: Any, n: int, S: Any, gradien
 
 
 @compiled(real, problem_t, matrix, vector, matrix, vector, integer, matrix, vector, vector)
-def certify(problem: Problem, T: Any, parent_passive: Any, U: Any, C: Any, n: int, S: Any, residual: Any,
+def certify(problem: Problem, T: Any, base_passive: Any, U: Any, C: Any, n: int, S: Any, point: Any,
             gradient: Any) -> float:
     """Return a certified lower bound for the box of S, refining its point while the residual costs too much."""
-    value, price = dual_value(problem, S, residual, gradient)
+    value, price = dual_value(problem, S, point, gradient)
     for _ in range(_CORRECTIONS):
         if price <= problem.slack:
             break
         before = S[POINT].copy()
-        correct(T, parent_passive, U, C, n, S, gradient)
-        refined, price = dual_value(problem, S, residual, gradient)
+        correct(T, base_passive, U, C, n, S, gradient)
+        refined, price = dual_value(problem, S, point, gradient)
         if not refined > value:
             for a in range(before.size):
                 S[POINT, a] = before[a]

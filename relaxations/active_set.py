@@ -17,6 +17,7 @@ from formulations.reduction import Reduction
 from formulations.signs import SignPattern
 from relaxations.bound import Bound, BoundStatus
 from relaxations.certify import DEPENDENT_BOX, SafeBound
+from relaxations.diagonal import optimal_diagonal
 from relaxations.sign_constrained import solve_signed
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class GroupedProblem:
         reach = np.sqrt(np.maximum(-np.diag(self.T) * max(upper - self.floor, 0.0), 0.0))
         return np.asarray(np.abs(self.point) + reach)
 
-    def kernel_problem(self, upper: float) -> Problem:
+    def kernel_problem(self, upper: float, diagonal: Floats | None = None) -> Problem:
         """Return the kernel's data for a search among the solutions no worse than ``upper``."""
         from relaxations import _pivoting as kernel  # compiled on first use
 
@@ -69,7 +70,15 @@ class GroupedProblem:
         return kernel.Problem(
             self.R, self.z, self.reduction.rest, self.size, self.start, self.box(upper), self.T, state, self.floor,
             _WRONG_SIGN * float(np.sqrt(self.size)), _SLACK * self.floor, not self.passive.all(),
+            np.zeros(len(self.order)) if diagonal is None else diagonal, diagonal is not None,
         )
+
+    def diagonal(self) -> Floats | None:
+        """Return a diagonal below R'R that strengthens the bound of undecided groups; None for dependent columns."""
+        if not self.passive.all():
+            return None
+        labels = self.reduction.labels[self.order]
+        return optimal_diagonal(self.R.T @ self.R, -self.T, self.point, labels)
 
     def to_reduced(self, kernel_point: Floats) -> Floats:
         """Return the point in the reduction's column order."""

@@ -79,9 +79,31 @@ def _enter(A: Floats, z: Floats, cost: Floats, constrained: NDArray[np.bool_], p
     """Return (passive, x) after letting one column in, or None if it depends on the passive ones."""
     trial = [*passive, entering]
     target = _stationary(A, z, cost, trial)
-    if target is None or target[-1] <= 0:
+    if target is None:
+        return _exchange(A, z, cost, constrained, passive, x.copy(), entering)
+    if target[-1] <= 0:
         return None
     return _walk_to_feasible(A, z, cost, constrained, trial, x.copy(), target)
+
+
+def _exchange(A: Floats, z: Floats, cost: Floats, constrained: NDArray[np.bool_], passive: list[int], x: Floats,
+              entering: int) -> tuple[list[int], Floats] | None:
+    """Trade a passive column for a dependent one that fits as well and costs less (L1), or return None."""
+    if not passive:
+        return None
+    move = np.linalg.lstsq(A[:, passive], A[:, entering], rcond=None)[0]
+    blocking = np.flatnonzero(constrained[passive] & (move > 1e-12))
+    saving = cost[passive] @ move - cost[entering]
+    if saving <= 1e-13 * (cost[entering] + np.abs(cost[passive] * move).sum()) or not len(blocking):
+        return None
+    steps = x[passive][blocking] / move[blocking]
+    leaving = passive[blocking[int(np.argmin(steps))]]
+    x[passive] -= steps.min() * move
+    x[entering] = steps.min()
+    x[leaving] = 0.0
+    x = np.where(constrained, np.maximum(x, 0.0), x)
+    passive = [j for j in passive if j != leaving] + [entering]
+    return _walk_to_feasible(A, z, cost, constrained, passive, x, _stationary(A, z, cost, passive))
 
 
 def _walk_to_feasible(A: Floats, z: Floats, cost: Floats, constrained: NDArray[np.bool_], passive: list[int],

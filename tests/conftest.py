@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from hypothesis import settings
 
-settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=60, print_blob=False)
+settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=100, print_blob=False)
 settings.load_profile("fixed")

@@ -17,6 +17,7 @@ from partls.search._walk import (
     copy_state,
     decide,
     enter,
+    own_tableau,
     workspace_t,
 )
 from relaxations._pivoting import (
@@ -30,7 +31,6 @@ from relaxations._pivoting import (
     Problem,
     compiled,
     integer,
-    materialise,
     matrix,
     pending_row,
     pivot,
@@ -82,8 +82,8 @@ def move(problem: Problem, ws: Workspace, first: int, second: int, best: Any, bo
     """Flip one or two groups and keep the flip if it pays; return the value the flip would have."""
     n, value = flip(problem, ws, first, second)
     if n > 0 and value < ws.value[0] * (1.0 - _WORTH):
-        materialise(ws.T[0], ws.T[0], ws.U[0], ws.C[0], n, ws.trial[0])
         copy_state(ws.trial[0], ws.S[0])
+        own_tableau(problem, ws, 0, 0, 0, n)
         ws.value[0] = value
         ws.signs[0, first] = -ws.signs[0, first]
         if second != first:

@@ -13,13 +13,13 @@ from partls.search._walk import (
     Workspace,
     enter,
     feasible_value,
+    load_pending,
     offer,
     settle,
     try_child,
     workspace_t,
 )
 from relaxations._pivoting import (
-    PASSIVE,
     UNFINISHED,
     Problem,
     bytes_t,
@@ -38,8 +38,9 @@ from relaxations._pivoting import (
 def record(problem: Problem, ws: Workspace, level: int, n: int, leaf: int, S: Any, signs: Any, values: Any,
            certified: Any, best_and_bounds: Any, coefs: Any) -> None:
     """Write value, certified bound and (if wanted) coefficients of one complete pattern."""
+    base = ws.base[level]
     certified[leaf] = certify(
-        problem, ws.T[level], ws.S[level, PASSIVE], ws.U[SCRATCH], ws.C[SCRATCH], n, S, ws.residual, ws.gradient
+        problem, ws.T[base], ws.T_passive[base], ws.U[SCRATCH], ws.C[SCRATCH], n, S, ws.point, ws.gradient
     )
     values[leaf] = feasible_value(problem, S, signs, ws.gradient)
     offer(values[leaf], ws.gradient, best_and_bounds[1:], best_and_bounds[:1])
@@ -72,6 +73,7 @@ def complete_patterns(problem: Problem, ws: Workspace, signs: Any, groups: Any, 
         sign = 1.0 - 2.0 * sides[level]
         sides[level] += 1
         counts[NODES] += 1
+        load_pending(ws, level, SCRATCH)
         status, n, value = try_child(problem, ws, level, groups[level], sign, np.inf, SCRATCH, counts)
         if level < m - 1 or status == UNFINISHED:
             settle(problem, ws, level, level + 1, SCRATCH, n, value, status == UNFINISHED, counts)

@@ -10,9 +10,9 @@ import numpy as np
 from relaxations._pivoting import (
     ACTIVE_SIGN,
     DIAGONAL,
-    MAX_PENDING,
     PASSIVE,
     PASSIVE_SIGN,
+    PENDING_ROWS,
     POINT,
     PRUNED,
     STATE_ROWS,
@@ -22,6 +22,7 @@ from relaxations._pivoting import (
     certify,
     compiled,
     cube,
+    disjunction,
     dual_steps,
     flag,
     integer,
@@ -36,7 +37,8 @@ from relaxations._pivoting import (
 )
 
 MAX_VIOLATION, BOUND_SCORE = 0, 1  # how branching candidates are ranked
-SCRATCH, SIDE, BEST = 0, 1, 2  # roles of the three trial slots
+SCRATCH = 0  # the trial slot for a single trial
+CARRIED = 12  # pivots a node may carry to its children before it gets a tableau of its own
 
 # Entries of the counts array.
 NODES, TRIALS, PRUNES, LEAVES, MATERIALISED, DOUBTFUL = 0, 1, 2, 3, 4, 5
@@ -45,9 +47,18 @@ COUNT_NAMES = ("nodes", "trials", "prunes", "leaves", "materialised", "doubtful"
 
 
 class Workspace(NamedTuple):
-    """Memory of one search: a tableau and a state per level, three trials, O(K M^2) in all."""
+    """Memory of one search: a tableau and a state per level, three trials, O(K M^2) in all.
+
+    A level without a tableau of its own carries its pending pivots and names the level whose tableau they
+    start from (``base``); ``T_passive`` is the passive set of each tableau.
+    """
 
     T: Any
+    T_passive: Any
+    base: Any
+    pending: Any
+    pending_C: Any
+    n_pending: Any
     S: Any
     value: Any
     signs: Any
@@ -57,7 +68,7 @@ class Workspace(NamedTuple):
     U: Any
     C: Any
     trial: Any
-    residual: Any
+    point: Any
     gradient: Any
     score: Any
     candidates: Any
@@ -73,7 +84,8 @@ class Rules(NamedTuple):
 
 
 workspace_t = numba.types.NamedTuple(
-    [cube, cube, vector, signs_table, integers, signs_t, vector, cube, matrix, cube, vector, vector, vector, integers],
+    [cube, matrix, integers, cube, matrix, integers, cube, vector, signs_table, integers, signs_t, vector]
+    + [cube, matrix, cube, vector, vector, vector, integers],
     Workspace,
 )
 rules_t = numba.types.NamedTuple([integer, integer, real, real], Rules)
@@ -83,15 +95,17 @@ trial_outcome_t = numba.types.Tuple((integer, integer, real))
 
 def make_workspace(problem: Problem, levels: int | None = None) -> Workspace:
     """Return the memory of one search over this problem."""
-    height, M = problem.R.shape
+    M = problem.R.shape[1]
     K = len(problem.start) - 1
     levels = levels or K + 1
     return Workspace(
-        T=np.empty((levels, M, M)), S=np.empty((levels, STATE_ROWS, M)), value=np.empty(levels),
+        T=np.empty((levels, M, M)), T_passive=np.empty((levels, M)), base=np.zeros(levels, np.int64),
+        pending=np.empty((levels, CARRIED, M)), pending_C=np.empty((levels, CARRIED)),
+        n_pending=np.zeros(levels, np.int64), S=np.empty((levels, STATE_ROWS, M)), value=np.empty(levels),
         signs=np.zeros((levels, K), np.int8), later_group=np.full(levels, -1),
         later_sign=np.zeros(levels, np.int8), later_value=np.zeros(levels),
-        U=np.empty((3, MAX_PENDING + 2, M)), C=np.empty((3, MAX_PENDING + 2)), trial=np.empty((3, STATE_ROWS, M)),
-        residual=np.empty(height), gradient=np.empty(M), score=np.empty(K), candidates=np.empty(K, np.int64),
+        U=np.empty((3, PENDING_ROWS, M)), C=np.empty((3, PENDING_ROWS)), trial=np.empty((3, STATE_ROWS, M)),
+        point=np.empty(M), gradient=np.empty(M), score=np.empty(K), candidates=np.empty(K, np.int64),
     )
 
 
@@ -126,35 +140,64 @@ def try_child(problem: Problem, ws: Workspace, level: int, k: int, sign: float, 
 
     PRUNED is returned with a certified value at or above the cutoff, never on the tableau's word alone.
     """
-    S, T, U, C = ws.trial[slot], ws.T[level], ws.U[slot], ws.C[slot]
+    base = ws.base[level]
+    S, T, U, C = ws.trial[slot], ws.T[base], ws.U[slot], ws.C[slot]
     counts[TRIALS] += 1
     certified, limit = np.inf, cutoff
     while True:  # a second time, to the end, if the certificate does not confirm the prune
         copy_state(ws.S[level], S)
         decide(problem, S, k, sign)
-        status, n, value = dual_steps(problem, T, U, C, S, ws.value[level], limit)
+        status, n, value = dual_steps(problem, T, U, C, ws.n_pending[level], S, ws.value[level], limit)
         if status != PRUNED:
             return status, n, value
-        certified = certify(problem, T, ws.S[level, PASSIVE], U, C, n, S, ws.residual, ws.gradient)
+        certified = certify(problem, T, ws.T_passive[base], U, C, n, S, ws.point, ws.gradient)
         if certified >= cutoff:
             return PRUNED, n, certified
         limit = np.inf
+
+
+@compiled(numba.void, workspace_t, integer, integer)
+def load_pending(ws: Workspace, level: int, slot: int) -> None:
+    """Put the pivots a node carries at the head of a trial slot."""
+    for p in range(ws.n_pending[level]):
+        ws.C[slot, p] = ws.pending_C[level, p]
+        for a in range(ws.pending.shape[2]):
+            ws.U[slot, p, a] = ws.pending[level, p, a]
+
+
+@compiled(numba.void, problem_t, workspace_t, integer, integer, integer, integer)
+def own_tableau(problem: Problem, ws: Workspace, source: int, target: int, slot: int, n: int) -> None:
+    """Give a node a tableau of its own: the base of ``source`` with n pending pivots of the slot applied."""
+    S = ws.S[target]
+    materialise(ws.T[ws.base[source]], ws.T[target], ws.U[slot], ws.C[slot], n, S)
+    for a in range(S.shape[1]):
+        ws.T_passive[target, a] = S[PASSIVE, a]
+    ws.base[target] = target
+    ws.n_pending[target] = 0
 
 
 @compiled(numba.void, *at_t, integer, integer, integer, real, flag, integers)
 def settle(problem: Problem, ws: Workspace, source: int, target: int, slot: int, n: int, value: float,
            unfinished: bool, counts: Any) -> None:
     """Make the trial in ``slot`` the node at level ``target``, carrying an unfinished trial to its end."""
-    S, T = ws.S[target], ws.T[source]
+    S = ws.S[target]
     copy_state(ws.trial[slot], S)
-    counts[MATERIALISED] += 1
-    for _ in range(100):
-        materialise(T, ws.T[target], ws.U[slot], ws.C[slot], n, S)
-        T = ws.T[target]
-        if not unfinished:
-            break
-        status, n, value = dual_steps(problem, T, ws.U[slot], ws.C[slot], S, value, np.inf)
-        unfinished = status == UNFINISHED
+    if n <= CARRIED and not unfinished:
+        for p in range(n):
+            ws.pending_C[target, p] = ws.C[slot, p]
+            for a in range(S.shape[1]):
+                ws.pending[target, p, a] = ws.U[slot, p, a]
+        ws.base[target] = ws.base[source]
+        ws.n_pending[target] = n
+    else:
+        counts[MATERIALISED] += 1
+        own_tableau(problem, ws, source, target, slot, n)
+        for _ in range(100):
+            if not unfinished:
+                break
+            status, n, value = dual_steps(problem, ws.T[target], ws.U[slot], ws.C[slot], 0, S, value, np.inf)
+            own_tableau(problem, ws, target, target, slot, n)
+            unfinished = status == UNFINISHED
     ws.value[target] = value
 
 
@@ -205,10 +248,11 @@ def feasible_value(problem: Problem, S: Any, signs: Any, w: Any) -> float:
             w[a] = v if v * sign > 0.0 else 0.0
     square = problem.rest
     for i in range(R.shape[0]):
-        r = problem.z[i]
-        for a in range(i, R.shape[1]):
-            r -= R[i, a] * w[a]
-        square += r * r
+        row, ahead = R[i, i:], w[i:]
+        fitted = 0.0
+        for a in range(R.shape[1] - i):
+            fitted += row[a] * ahead[a]
+        square += (problem.z[i] - fitted) ** 2
     return square
 
 
@@ -225,7 +269,9 @@ def offer(value: float, w: Any, best: Any, bounds: Any) -> None:
 def close_leaf(problem: Problem, ws: Workspace, level: int, best: Any, bounds: Any) -> float:
     """Offer the sign-consistent point of a node as incumbent; return the node's certified bound."""
     S = ws.S[level]
-    certified = certify(problem, ws.T[level], S[PASSIVE], ws.U[SCRATCH], ws.C[SCRATCH], 0, S, ws.residual, ws.gradient)
+    base, n = ws.base[level], ws.n_pending[level]
+    U, C = ws.pending[level], ws.pending_C[level]
+    certified = certify(problem, ws.T[base], ws.T_passive[base], U, C, n, S, ws.point, ws.gradient)
     offer(feasible_value(problem, S, ws.signs[level], ws.gradient), ws.gradient, best, bounds)
     return certified
 
@@ -245,9 +291,11 @@ def branch(problem: Problem, rules: Rules, ws: Workspace, level: int, n: int, bo
     cutoff = cutoff_of(bounds, rules)
     scratch, side, top = 0, 1, 2  # slots, which trade places so that no trial is run twice
     top_score, top_group, top_sign, top_n, top_value, top_other, top_unfinished = -1.0, -1, 0.0, 0, 0.0, 0.0, False
+    for slot in range(3):
+        load_pending(ws, level, slot)
     for c in range(min(rules.n_candidates, n)):
         k = ws.candidates[c]
-        alive, sign, low, high, low_n, low_unfinished = 0, 0.0, 0.0, 0.0, 0, False
+        alive, sign, low, high, low_n, low_unfinished, low_value = 0, 0.0, 0.0, 0.0, 0, False, 0.0
         for s in (1.0, -1.0):
             status, pending, value = try_child(problem, ws, level, k, s, cutoff, scratch, counts)
             if status == PRUNED:
@@ -255,19 +303,20 @@ def branch(problem: Problem, rules: Rules, ws: Workspace, level: int, n: int, bo
                 bounds[1] = min(bounds[1], value)
                 continue
             alive += 1
-            high = value if alive == 1 or value > low else low
-            if alive == 1 or value < low:
-                low, low_n, low_unfinished, sign = value, pending, status == UNFINISHED, s
+            total = value + disjunction(problem, ws.trial[scratch])
+            high = total if alive == 1 or total > low else low
+            if alive == 1 or total < low:
+                low, low_value, low_n, low_unfinished, sign = total, value, pending, status == UNFINISHED, s
                 scratch, side = side, scratch
         if alive == 0:
             return -1
         if alive == 1:
-            settle(problem, ws, level, level, side, low_n, low, low_unfinished, counts)
+            settle(problem, ws, level, level, side, low_n, low_value, low_unfinished, counts)
             ws.signs[level, k] = np.int8(sign)
             return 0
         score = 5.0 * (low - ws.value[level]) + (high - ws.value[level])
         if score > top_score:
-            top_score, top_group, top_sign, top_n, top_value = score, k, sign, low_n, low
+            top_score, top_group, top_sign, top_n, top_value = score, k, sign, low_n, low_value
             top_other, top_unfinished = high, low_unfinished
             side, top = top, side
     settle(problem, ws, level, level + 1, top, top_n, top_value, top_unfinished, counts)
@@ -287,6 +336,7 @@ def backtrack(problem: Problem, rules: Rules, ws: Workspace, level: int, bounds:
             ws.later_group[level] = -1
             sign = float(ws.later_sign[level])
             cutoff = cutoff_of(bounds, rules)
+            load_pending(ws, level, SCRATCH)
             status, n, value = try_child(problem, ws, level, k, sign, cutoff, SCRATCH, counts)
             counts[NODES] += 1
             if status != PRUNED:
@@ -302,27 +352,28 @@ def backtrack(problem: Problem, rules: Rules, ws: Workspace, level: int, bounds:
 @compiled(integer, problem_t, workspace_t, signs_t, real, integers)
 def enter(problem: Problem, ws: Workspace, signs: Any, cutoff: float, counts: Any) -> int:
     """Put the subtree's root at level 0: the problem's own root with the given signs; return its status."""
-    for i in range(problem.T.shape[0]):
-        for a in range(problem.T.shape[0]):
+    S = ws.S[0]
+    copy_state(problem.state, S)
+    for i in range(S.shape[1]):
+        ws.T_passive[0, i] = S[PASSIVE, i]
+        for a in range(S.shape[1]):
             ws.T[0, i, a] = problem.T[i, a]
-    copy_state(problem.state, ws.S[0])
     for k in range(signs.size):
         if signs[k] != 0:
-            decide(problem, ws.S[0], k, float(signs[k]))
+            decide(problem, S, k, float(signs[k]))
     copy_signs(signs, ws.signs[0])
-    ws.later_group[0] = -1
+    ws.later_group[0], ws.base[0], ws.n_pending[0] = -1, 0, 0
     value = problem.value
     counts[NODES] += 1
     for _ in range(200):
-        T, U, C, S = ws.T[0], ws.U[0], ws.C[0], ws.S[0]
-        passive = S[PASSIVE].copy()
-        status, n, value = dual_steps(problem, T, U, C, S, value, cutoff)
+        status, n, value = dual_steps(problem, ws.T[0], ws.U[0], ws.C[0], 0, S, value, cutoff)
         if status == PRUNED:
-            ws.value[0] = certify(problem, T, passive, U, C, n, S, ws.residual, ws.gradient)
-            if ws.value[0] >= cutoff:
+            certified = certify(problem, ws.T[0], ws.T_passive[0], ws.U[0], ws.C[0], n, S, ws.point, ws.gradient)
+            if certified >= cutoff:
+                ws.value[0] = certified
                 return PRUNED
             cutoff = np.inf
-        materialise(T, T, U, C, n, S)
+        own_tableau(problem, ws, 0, 0, 0, n)
         ws.value[0] = value
         if status != UNFINISHED and status != PRUNED:
             return status
@@ -373,7 +424,7 @@ def walk(problem: Problem, rules: Rules, ws: Workspace, signs: Any, best: Any, b
         for upper in range(level + 1):
             if upper == level:
                 copy_signs(ws.signs[level], open_signs[n_open])
-                open_values[n_open] = ws.value[level]
+                open_values[n_open] = ws.value[level] + disjunction(problem, ws.S[level])
                 n_open += 1
             if upper < level and ws.later_group[upper] >= 0:
                 copy_signs(ws.signs[upper], open_signs[n_open])

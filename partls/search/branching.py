@@ -63,7 +63,7 @@ class StrongBranching:
     on the way fixes the other sign without branching.
     """
 
-    candidates: int = 4
+    candidates: int = 6
     name: str = "strong"
     ranking: int = 1
 

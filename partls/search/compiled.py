@@ -26,6 +26,7 @@ class CompiledExplorer:
 
         self._kernel = kernel
         self._grouped = grouped
+        self._upper = upper
         self._problem = grouped.kernel_problem(upper)
         self._rules = kernel.Rules(rule.ranking, rule.candidates, tolerances.relative, tolerances.absolute)
         self._safe = SafeBound(grouped.reduction)
@@ -53,6 +54,10 @@ class CompiledExplorer:
         ]
         tally = Counter(dict(zip(kernel.COUNT_NAMES, counts.tolist(), strict=True)))
         return Exploration(incumbent, float(bounds[1]), left, tally)
+
+    def strengthen(self) -> None:
+        """From now on add up the rises of undecided groups: dearer to prepare, for trees that turn out large."""
+        self._problem = self._grouped.kernel_problem(self._upper, self._grouped.diagonal())
 
     def certified(self, subtree: Subtree, upper: float) -> float:
         """Return a certified bound of a subtree by orthogonal factorisation."""
