@@ -24,7 +24,7 @@ def as_matrix(X: Any, columns: tuple[Any, ...] | None) -> Floats:
         X = X.toarray()
     array = np.asarray(X)
     if array.ndim != 2:
-        raise InvalidInput(f"X must be a table with rows and columns, got {array.ndim} dimension(s): reshape it to (n, m)")
+        raise InvalidInput(f"X must be a table of rows and columns, not {array.ndim}-dimensional: reshape it to (n, m)")
     if array.shape[0] == 0 or array.shape[1] == 0:
         raise InvalidInput(f"X is empty: {array.shape[0]} row(s), {array.shape[1]} column(s)")
     matrix = _as_float(array, "X", columns)

@@ -44,7 +44,7 @@ class SignPattern:
         """Return the child in which ``group`` has ``sign``."""
         if self.values[group] not in (0, sign):
             raise InvalidInput(f"group {group} already has sign {self.values[group]:+d}")
-        return SignPattern(self.values[:group] + (sign,) + self.values[group + 1 :])
+        return SignPattern((*self.values[:group], sign, *self.values[group + 1 :]))
 
     @property
     def undecided(self) -> tuple[int, ...]:

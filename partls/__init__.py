@@ -8,7 +8,7 @@ from formulations.signs import SignPattern
 from partls.enumeration import iterate_solutions
 from partls.exceptions import InvalidInput, PartLSError
 from partls.result import Audit, Result, Solution, Status
-from partls.solve import solve
+from partls.solve import solve, solve_instance
 
 __version__ = version("partls")
 
@@ -24,4 +24,5 @@ __all__ = [
     "Status",
     "iterate_solutions",
     "solve",
+    "solve_instance",
 ]

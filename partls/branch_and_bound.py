@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from math import inf
 
@@ -22,8 +23,8 @@ from partls.result import ABSOLUTE_TOLERANCE, Status
 from partls.search.branching import BranchingRule, StrongBranching
 from partls.search.compiled import CompiledExplorer
 from partls.search.generic import GenericExplorer
-from partls.search.incumbents import compiled_incumbent, plain_incumbent, rounded
-from partls.search.subtree import Exploration, Explorer, Incumbent, Subtree, Tolerances
+from partls.search.incumbents import compiled_incumbent, plain_incumbent
+from partls.search.subtree import Exploration, Explorer, Incumbent, Subtree, Tolerances, round_to_signs
 from relaxations.active_set import ActiveSetRelaxation, GroupedProblem, group_columns
 from relaxations.bound import Relaxation
 
@@ -86,7 +87,9 @@ def branch_and_bound(instance: Instance, options: SearchOptions) -> SearchOutcom
 
 def _first_incumbent(grouped: GroupedProblem, root: SignPattern, options: SearchOptions, native: bool) -> Incumbent:
     reduction = grouped.reduction
-    candidates = [rounded(reduction, root)] + ([options.start] if options.start is not None else [])
+    relaxed = grouped.to_reduced(grouped.point)
+    candidates = [round_to_signs(relaxed, reduction.labels, root)]
+    candidates += [options.start] if options.start is not None else []
     if native:
         return compiled_incumbent(grouped, root, candidates)
     return plain_incumbent(reduction, root, candidates)
@@ -106,8 +109,9 @@ class _Search:
         self._limit: Status | None = None
         self._strengthened = False
         self._deadline = inf if options.time_limit is None else time.perf_counter() + options.time_limit
-        native = isinstance(explorer, CompiledExplorer)
-        self._budget = _GENERIC_BUDGET if not native else _BEST_FIRST_BUDGET if options.best_first else _DEPTH_FIRST_BUDGET
+        self._budget = _GENERIC_BUDGET
+        if isinstance(explorer, CompiledExplorer):
+            self._budget = _BEST_FIRST_BUDGET if options.best_first else _DEPTH_FIRST_BUDGET
 
     def run(self) -> SearchOutcome:
         """Run rounds until nothing is open or a limit is reached; then certify what was left open."""
@@ -202,12 +206,12 @@ class _Search:
         return 2**62 if self._options.node_limit is None else self._options.node_limit - self._counts["nodes"]
 
     def _estimate(self) -> float:
-        """The lower bound so far, open subtrees at their own word: for progress and for deciding to stop."""
+        """Return the bound so far, open subtrees at their own word: for progress and for deciding to stop."""
         bounds = (_finite(subtree.bound) for subtree in self._open)
         return max(min(self._closed, min(bounds, default=inf), self._incumbent.value), 0.0)
 
     def _certified_bound(self) -> float:
-        """The lower bound with every open subtree certified."""
+        """Return the lower bound with every open subtree certified."""
         upper = self._incumbent.value
         bounds = [self._explorer.certified(subtree, upper) for subtree in self._open]
         return max(min([self._closed, upper, *bounds]), 0.0)  # a sum of squares and a penalty
@@ -226,7 +230,5 @@ def _unfinished(futures: list[Future[Exploration]]) -> Iterator[Future[Explorati
 
 
 def _wait(future: Future[Exploration]) -> None:
-    try:
+    with suppress(TimeoutError):
         future.result(timeout=_POLL)
-    except TimeoutError:
-        pass

@@ -23,6 +23,7 @@ from partls.search.incumbents import leaf
 from partls.search.subtree import Incumbent
 from relaxations.active_set import GroupedProblem, group_columns
 from relaxations.certify import SafeBound
+from relaxations.kernel import load
 from relaxations.sign_constrained import solve_signed
 
 MAX_GROUPS = 24
@@ -58,7 +59,7 @@ class PatternSolver:
     @property
     def n_patterns(self) -> int:
         """Number of sign patterns to solve."""
-        return 2 ** len(self._groups)
+        return int(2 ** len(self._groups))
 
     def blocks(self, *, coefs: bool = False, block_groups: int = _BLOCK_GROUPS) -> Iterator[Block]:
         """Yield blocks until every pattern is solved."""
@@ -80,18 +81,17 @@ class PatternSolver:
 
     def _solve_native(self, prefix: NDArray[np.int8], tail: NDArray[np.int64], patterns: NDArray[np.int8], coefs: bool
                       ) -> Block:
-        from partls.search import _patterns, _walk  # compiled on first use
-
+        patterns_kernel, walk = load("partls.search._patterns"), load("partls.search._walk")
         if not hasattr(self, "_problem"):
             self._problem = self._grouped.kernel_problem(self._grouped.size)
-            self._workspace = _walk.make_workspace(self._problem)
+            self._workspace = walk.make_workspace(self._problem)
         M = len(self._grouped.order)
         values, certified = np.empty(len(patterns)), np.empty(len(patterns))
         kept = np.zeros((len(patterns) if coefs else 0, M))
         best = np.full(1 + M, np.inf)
-        _patterns.complete_patterns(
+        patterns_kernel.complete_patterns(
             self._problem, self._workspace, prefix, tail, values, certified, best, kept, self.stop,
-            np.zeros(_walk.N_COUNTS, np.int64),
+            np.zeros(walk.N_COUNTS, np.int64),
         )
         in_order = None
         if coefs:

@@ -216,7 +216,7 @@ def _intercept_slope(instance: Instance, weighted: Floats, intercept: float) -> 
         return abs(slope - instance.eta * intercept)
     if intercept == 0:
         return max(abs(slope) - instance.eta / 2, 0.0)
-    return abs(slope - instance.eta / 2 * np.sign(intercept))
+    return float(abs(slope - instance.eta / 2 * np.sign(intercept)))
 
 
 def _mixed(coef: Floats) -> int:

@@ -94,16 +94,30 @@ def solve(
     >>> partls.solve(X, [1.0, 2.0, 3.0], ["size", "size"]).status
     <Status.OPTIMAL: 'optimal'>
     """
+    instance = Instance(
+        X, y, groups, eta=eta, penalty=penalty, fit_intercept=fit_intercept, penalize_intercept=penalize_intercept,
+        sample_weight=sample_weight, ungrouped=ungrouped,
+    )
+    return solve_instance(
+        instance, method=method, relaxation=relaxation, search=search, branching=branching, gap_tol=gap_tol,
+        time_limit=time_limit, node_limit=node_limit, n_jobs=n_jobs, random_state=random_state, progress=progress,
+        signs=signs, warm_start=warm_start, keep=keep, max_groups=max_groups,
+    )
+
+
+def solve_instance(
+    instance: Instance, *, method: str = "auto", relaxation: Any = "active-set", search: str = "depth-first",
+    branching: Any = "strong", gap_tol: float = 1e-9, time_limit: float | None = None, node_limit: int | None = None,
+    n_jobs: int | None = 1, random_state: int | None = None, progress: bool = False, signs: Any = None,
+    warm_start: Any = None, keep: str | int = "best", max_groups: int = MAX_GROUPS,
+) -> Result:
+    """Return the proven global optimum of a validated instance; the options are those of ``solve``."""
     began = time.perf_counter()
     method, search = chosen("method", method, METHODS), chosen("search", search, SEARCHES)
     time_limit = nonnegative("time_limit", time_limit)
     gap_tol = nonnegative("gap_tol", 0.0 if gap_tol is None else gap_tol)
     node_limit = nonnegative("node_limit", node_limit, integer=True)
     jobs, rule, bound = thread_count(n_jobs), branching_rule(branching), _relaxation(relaxation)
-    instance = Instance(
-        X, y, groups, eta=eta, penalty=penalty, fit_intercept=fit_intercept, penalize_intercept=penalize_intercept,
-        sample_weight=sample_weight, ungrouped=ungrouped,
-    )
     with single_threaded_blas():
         root = a_priori_signs(instance, signs)
         start = starting_signs(instance, warm_start, root)

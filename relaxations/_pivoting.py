@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
+njit: Any = numba.njit
 real, integer, flag = numba.float64, numba.int64, numba.boolean
 vector, matrix, cube = real[::1], real[:, ::1], real[:, :, ::1]
 signs_t, signs_table, integers, bytes_t = numba.int8[::1], numba.int8[:, ::1], integer[::1], numba.uint8[::1]
@@ -32,10 +33,18 @@ def compiled(result: Any, *arguments: Any, entry: bool = False, finite: bool = F
     called from Python: both cut the first start to a third. ``finite`` promises that no NaN matters inside,
     which lets minima and maxima run in vector registers.
     """
-    return numba.njit(
-        result(*arguments), cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=not entry,
-        no_cfunc_wrapper=True, fastmath={"contract", "nsz", "arcp", "reassoc"} | ({"nnan"} if finite else set()),
-    )
+    options: dict[str, Any] = {
+        "nogil": True, "error_model": "numpy", "no_cpython_wrapper": not entry, "no_cfunc_wrapper": True,
+        "fastmath": {"contract", "nsz", "arcp", "reassoc"} | ({"nnan"} if finite else set()),
+    }
+
+    def compile_cached(function: Any) -> Any:
+        try:
+            return njit(result(*arguments), cache=True, **options)(function)
+        except RuntimeError:  # no folder to cache in: compile for this process alone
+            return njit(result(*arguments), **options)(function)
+
+    return compile_cached
 
 
 # Rows of a node's state: the tableau's diagonal; the coefficient of a passive and the gradient of an active
@@ -262,7 +271,7 @@ def dual_steps(problem: Problem, T: Any, U: Any, C: Any, n: int, S: Any, value: 
         status, n, value = raise_multiplier(i, problem, T, U, C, n, S, value, cutoff)
         if value > cutoff:
             return PRUNED, n, value
-        if status == UNFINISHED or not value == value:  # the comparison fails for NaN: a broken tableau
+        if status == UNFINISHED or np.isnan(value):  # a broken tableau
             return UNFINISHED, n, value
 
 

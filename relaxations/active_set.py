@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import qr, solve_triangular
+from scipy.linalg import lapack, qr, solve_triangular
 
 from formulations.data import Floats
 from formulations.instance import Instance
@@ -18,6 +18,7 @@ from formulations.signs import SignPattern
 from relaxations.bound import Bound, BoundStatus
 from relaxations.certify import DEPENDENT_BOX, SafeBound
 from relaxations.diagonal import optimal_diagonal
+from relaxations.kernel import load
 from relaxations.sign_constrained import solve_signed
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _RANK_TOLERANCE = 1e-9  # of a column's norm: nearer to the others than this, a column starts outside the tableau
 _WRONG_SIGN = 1e-11  # of the target's norm: a coefficient (columns have norm about 1) below this is zero
 _SLACK = 1e-11  # of the root's value: an optimality residual that costs more than this is refined
+_PLAINLY_INDEPENDENT = 1e4  # no need to look for dependent columns below this condition
 _MAX_CONDITION = 1e6  # the tableau is an inverse of Q = R'R: beyond this its square leaves too few digits
 
 
@@ -61,17 +63,17 @@ class GroupedProblem:
 
     def kernel_problem(self, upper: float, diagonal: Floats | None = None) -> Problem:
         """Return the kernel's data for a search among the solutions no worse than ``upper``."""
-        from relaxations import _pivoting as kernel  # compiled on first use
-
+        kernel = load("relaxations._pivoting")
         state = np.zeros((kernel.STATE_ROWS, len(self.order)))
         state[kernel.DIAGONAL] = np.diag(self.T)
         state[kernel.POINT] = self.point
         state[kernel.PASSIVE] = self.passive
-        return kernel.Problem(
+        problem: Problem = kernel.Problem(
             self.R, self.z, self.reduction.rest, self.size, self.start, self.box(upper), self.T, state, self.floor,
             _WRONG_SIGN * float(np.sqrt(self.size)), _SLACK * self.floor, not self.passive.all(),
             np.zeros(len(self.order)) if diagonal is None else diagonal, diagonal is not None,
         )
+        return problem
 
     def diagonal(self) -> Floats | None:
         """Return a diagonal below R'R that strengthens the bound of undecided groups; None for dependent columns."""
@@ -110,9 +112,14 @@ def group_columns(reduction: Reduction) -> GroupedProblem:
 def _tableau(R: Floats, z: Floats) -> tuple[Floats, NDArray[np.bool_], Floats, float]:
     """Return (T, passive, v, condition) with a maximal independent set of columns passive."""
     M = R.shape[1]
+    if R.shape[0] == M and np.abs(np.diag(R)).min(initial=1.0) > 1.0 / _PLAINLY_INDEPENDENT:
+        inverse = lapack.dtrtri(R)[0]
+        T = -inverse @ inverse.T
+        condition = float(np.sqrt(-np.diag(T).min(initial=-1.0)))
+        if condition < _PLAINLY_INDEPENDENT:
+            return T, np.ones(M, bool), inverse @ z, condition
     Q, F, pivots = qr(R, mode="economic", pivoting=True)
-    diagonal = np.abs(np.diag(F))
-    rank = int((diagonal > _RANK_TOLERANCE).sum())
+    rank = int((np.abs(np.diag(F)) > _RANK_TOLERANCE).sum())
     P, A = pivots[:rank], pivots[rank:]
     inverse = solve_triangular(F[:rank, :rank], np.eye(rank)) if rank else np.zeros((0, 0))
     T = np.zeros((M, M))
@@ -123,8 +130,7 @@ def _tableau(R: Floats, z: Floats) -> tuple[Floats, NDArray[np.bool_], Floats, f
     passive[P] = True
     point = np.zeros(M)
     point[P] = inverse @ (Q.T @ z)[:rank]
-    condition = float(np.sqrt(-np.diag(T)[P].min())) if rank else 1.0
-    return T, passive, point, condition
+    return T, passive, point, float(np.sqrt(-np.diag(T)[P].min(initial=-1.0)))
 
 
 @dataclass(frozen=True)

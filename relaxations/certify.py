@@ -101,7 +101,7 @@ class SafeBound:
         least = self._least_squares
         floor = float(np.sum((red.R @ least - red.z) ** 2)) + red.rest
         reach = solve_triangular(T[:rank], e[pivots], trans="T", check_finite=False)
-        return abs(float(e @ least)) + float(np.linalg.norm(reach)) * np.sqrt(max(upper - floor, 0.0))
+        return abs(float(e @ least)) + float(np.linalg.norm(reach) * np.sqrt(max(upper - floor, 0.0)))
 
 
 def _infeasible(gradient: Any, signs: NDArray[np.int8], l1: Floats) -> Any:

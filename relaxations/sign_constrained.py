@@ -48,12 +48,9 @@ def _nonnegative_least_squares(A: Floats, z: Floats, cost: Floats, constrained: 
                                guess: NDArray[np.bool_]) -> Floats:
     """Return argmin ||A x - z||^2 + cost'x with x >= 0 on the constrained columns (active set, primal feasible)."""
     norms = np.linalg.norm(A, axis=0)
-    passive = _independent(A, np.flatnonzero(~constrained), norms)
-    passive = passive + [j for j in np.flatnonzero(guess & constrained) if norms[j] > 0]
-    if len(passive) > len(_independent(A, np.array(passive, dtype=np.intp), norms)):
-        passive = _independent(A, np.flatnonzero(~constrained), norms)
-    x = np.zeros(A.shape[1])
-    passive, x = _feasible_start(A, z, cost, constrained, passive, x)
+    free = _independent(A, np.flatnonzero(~constrained), norms)
+    guessed = [int(j) for j in np.flatnonzero(guess & constrained) if norms[j] > 0]
+    passive, x = _feasible_start(A, z, cost, constrained, free + guessed)
     refused: set[int] = set()
     for _ in range(30 * A.shape[1] + 30):
         residual = z - A @ x
@@ -129,12 +126,13 @@ def _walk_to_feasible(A: Floats, z: Floats, cost: Floats, constrained: NDArray[n
     return passive, x
 
 
-def _feasible_start(A: Floats, z: Floats, cost: Floats, constrained: NDArray[np.bool_], passive: list[int], x: Floats
+def _feasible_start(A: Floats, z: Floats, cost: Floats, constrained: NDArray[np.bool_], passive: list[int]
                     ) -> tuple[list[int], Floats]:
     """Return a passive set whose stationary point is feasible, dropping guessed columns of the wrong sign."""
+    x = np.zeros(A.shape[1])
     while True:
         target = _stationary(A, z, cost, passive)
-        if target is None:
+        if target is None:  # the guess holds dependent columns: do without it
             passive = [j for j in passive if not constrained[j]]
             continue
         wrong = constrained[passive] & (target <= 0)
@@ -146,22 +144,24 @@ def _feasible_start(A: Floats, z: Floats, cost: Floats, constrained: NDArray[np.
 
 def _stationary(A: Floats, z: Floats, cost: Floats, passive: list[int]) -> Floats | None:
     """Return the unconstrained minimiser over the passive columns, or None if they are dependent."""
-    if not passive:
+    n = len(passive)
+    if n == 0:
         return np.zeros(0)
-    if len(passive) > A.shape[0]:
+    if n > A.shape[0]:
         return None
-    Q, T = qr(A[:, passive], mode="economic", check_finite=False)
-    diagonal = np.abs(np.diag(T))
-    if (diagonal <= _DEPENDENT * np.linalg.norm(T, axis=0)).any():
+    columns = A[:, passive]
+    factor = qr(np.column_stack([columns, z]), mode="r", check_finite=False)[0]
+    T, right = factor[:n, :n], factor[:n, n]
+    if (np.abs(np.diag(T)) <= _DEPENDENT * np.linalg.norm(T, axis=0)).any():
         return None
-    right = Q.T @ z
+    price = cost[passive] / 2
     if cost.any():
-        right = right - solve_triangular(T, cost[passive] / 2, trans="T", check_finite=False)
+        right = right - solve_triangular(T, price, trans="T", check_finite=False)
     solution = solve_triangular(T, right, check_finite=False)
-    if not cost.any():  # one step of refinement: the residual is exact where Q'z has rounded
-        residual = z - A[:, passive] @ solution
-        solution = solution + solve_triangular(T, Q.T @ residual, check_finite=False)
-    return np.asarray(solution)
+    # One step of refinement: the gradient at the solution shows what the factorisation has rounded away.
+    slope = columns.T @ (z - columns @ solution) - price
+    step = solve_triangular(T, solve_triangular(T, slope, trans="T", check_finite=False), check_finite=False)
+    return np.asarray(solution + step)
 
 
 def _independent(A: Floats, columns: NDArray[np.intp], norms: Floats) -> list[int]:

@@ -35,7 +35,7 @@ REFUSED = {
     "text in a named column": ({"X": FRAME.assign(age=list("abcd"))}, r"X, row 0, column 'age' is 'a', not a number"),
     "missing in a named column": ({"X": FRAME.astype(object).assign(age=[1, None, 2, 3])}, r"row 1, column 'age'"),
     "complex X": ({"X": spoiled(X, (0, 0), 1j)}, r"X has complex values"),
-    "X is one-dimensional": ({"X": X[:, 0]}, r"X must be a table.*1 dimension"),
+    "X is one-dimensional": ({"X": X[:, 0]}, r"X must be a table.*1-dimensional"),
     "X is a number": ({"X": 3.0}, r"X must be a table.*0 dimension"),
     "no rows": ({"X": X[:0], "y": []}, r"X is empty: 0 row\(s\), 3 column\(s\)"),
     "no columns": ({"X": X[:, :0], "groups": []}, r"X is empty: 4 row\(s\), 0 column\(s\)"),

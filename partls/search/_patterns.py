@@ -34,7 +34,7 @@ from relaxations._pivoting import (
 )
 
 
-@compiled(numba.void, problem_t, workspace_t, integer, integer, integer, matrix, signs_t, vector, vector, vector, matrix)
+@compiled(numba.void, problem_t, workspace_t, *(integer,) * 3, matrix, signs_t, *(vector,) * 3, matrix)
 def record(problem: Problem, ws: Workspace, level: int, n: int, leaf: int, S: Any, signs: Any, values: Any,
            certified: Any, best_and_bounds: Any, coefs: Any) -> None:
     """Write value, certified bound and (if wanted) coefficients of one complete pattern."""

@@ -57,7 +57,7 @@ class Workspace(NamedTuple):
     T_passive: Any
     base: Any
     pending: Any
-    pending_C: Any
+    pending_c: Any
     n_pending: Any
     S: Any
     value: Any
@@ -84,8 +84,10 @@ class Rules(NamedTuple):
 
 
 workspace_t = numba.types.NamedTuple(
-    [cube, matrix, integers, cube, matrix, integers, cube, vector, signs_table, integers, signs_t, vector]
-    + [cube, matrix, cube, vector, vector, vector, integers],
+    [
+        cube, matrix, integers, cube, matrix, integers, cube, vector, signs_table, integers, signs_t, vector,
+        cube, matrix, cube, vector, vector, vector, integers,
+    ],
     Workspace,
 )
 rules_t = numba.types.NamedTuple([integer, integer, real, real], Rules)
@@ -100,7 +102,7 @@ def make_workspace(problem: Problem, levels: int | None = None) -> Workspace:
     levels = levels or K + 1
     return Workspace(
         T=np.empty((levels, M, M)), T_passive=np.empty((levels, M)), base=np.zeros(levels, np.int64),
-        pending=np.empty((levels, CARRIED, M)), pending_C=np.empty((levels, CARRIED)),
+        pending=np.empty((levels, CARRIED, M)), pending_c=np.empty((levels, CARRIED)),
         n_pending=np.zeros(levels, np.int64), S=np.empty((levels, STATE_ROWS, M)), value=np.empty(levels),
         signs=np.zeros((levels, K), np.int8), later_group=np.full(levels, -1),
         later_sign=np.zeros(levels, np.int8), later_value=np.zeros(levels),
@@ -160,7 +162,7 @@ def try_child(problem: Problem, ws: Workspace, level: int, k: int, sign: float, 
 def load_pending(ws: Workspace, level: int, slot: int) -> None:
     """Put the pivots a node carries at the head of a trial slot."""
     for p in range(ws.n_pending[level]):
-        ws.C[slot, p] = ws.pending_C[level, p]
+        ws.C[slot, p] = ws.pending_c[level, p]
         for a in range(ws.pending.shape[2]):
             ws.U[slot, p, a] = ws.pending[level, p, a]
 
@@ -184,7 +186,7 @@ def settle(problem: Problem, ws: Workspace, source: int, target: int, slot: int,
     copy_state(ws.trial[slot], S)
     if n <= CARRIED and not unfinished:
         for p in range(n):
-            ws.pending_C[target, p] = ws.C[slot, p]
+            ws.pending_c[target, p] = ws.C[slot, p]
             for a in range(S.shape[1]):
                 ws.pending[target, p, a] = ws.U[slot, p, a]
         ws.base[target] = ws.base[source]
@@ -270,7 +272,7 @@ def close_leaf(problem: Problem, ws: Workspace, level: int, best: Any, bounds: A
     """Offer the sign-consistent point of a node as incumbent; return the node's certified bound."""
     S = ws.S[level]
     base, n = ws.base[level], ws.n_pending[level]
-    U, C = ws.pending[level], ws.pending_C[level]
+    U, C = ws.pending[level], ws.pending_c[level]
     certified = certify(problem, ws.T[base], ws.T_passive[base], U, C, n, S, ws.point, ws.gradient)
     offer(feasible_value(problem, S, ws.signs[level], ws.gradient), ws.gradient, best, bounds)
     return certified
@@ -380,7 +382,8 @@ def enter(problem: Problem, ws: Workspace, signs: Any, cutoff: float, counts: An
     return UNFINISHED
 
 
-@compiled(integer, problem_t, rules_t, workspace_t, signs_t, vector, vector, integer, bytes_t, integers, signs_table, vector, entry=True)
+@compiled(integer, problem_t, rules_t, workspace_t, signs_t, vector, vector, integer, bytes_t, integers, signs_table,
+          vector, entry=True)
 def walk(problem: Problem, rules: Rules, ws: Workspace, signs: Any, best: Any, bounds: Any, budget: int, stop: Any,
          counts: Any, open_signs: Any, open_values: Any) -> int:
     """Explore the subtree of ``signs`` depth-first; return how many open subtrees are left in ``open_signs``.

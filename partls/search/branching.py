@@ -19,9 +19,20 @@ from partls.search.subtree import Try, violations
 class BranchingRule(Protocol):
     """Chooses among the undecided groups of a node."""
 
-    name: str
-    ranking: int  # 0: by violation nu_k, 1: by the rise of the bound when one coefficient is forced to zero
-    candidates: int  # groups whose children are both bounded before choosing
+    @property
+    def name(self) -> str:
+        """The name by which ``partls.solve(branching=...)`` knows it."""
+        ...
+
+    @property
+    def ranking(self) -> int:
+        """0: by violation nu_k; 1: by the rise of the bound when one coefficient is forced to zero."""
+        ...
+
+    @property
+    def candidates(self) -> int:
+        """How many groups have both children bounded before one is chosen."""
+        ...
 
     def choose(self, groups: list[int], v: Floats, labels: NDArray[np.intp], try_child: Try) -> int:
         """Return one of ``groups`` given the relaxed point v; ``try_child(group, sign)`` bounds a child."""

@@ -13,6 +13,7 @@ from partls.search.branching import BranchingRule
 from partls.search.subtree import Exploration, Incumbent, Subtree, Tolerances
 from relaxations.active_set import GroupedProblem
 from relaxations.certify import SafeBound
+from relaxations.kernel import load
 from relaxations.sign_constrained import solve_signed
 
 _DOUBTFUL_AT_ONCE = 64
@@ -22,8 +23,7 @@ class CompiledExplorer:
     """Depth-first search with the active-set bound; one workspace per thread, nothing shared but data."""
 
     def __init__(self, grouped: GroupedProblem, rule: BranchingRule, tolerances: Tolerances, upper: float) -> None:
-        from partls.search import _walk as kernel  # compiled on first use
-
+        kernel = load("partls.search._walk")
         self._kernel = kernel
         self._grouped = grouped
         self._upper = upper

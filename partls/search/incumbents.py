@@ -6,11 +6,12 @@ import numpy as np
 
 from formulations.reduction import Reduction
 from formulations.signs import SignPattern
-from partls.search.subtree import Incumbent, round_to_signs
+from partls.search.subtree import Incumbent
 from relaxations.active_set import GroupedProblem
+from relaxations.kernel import load
 from relaxations.sign_constrained import solve_signed
 
-_ROUNDS, _PAIRED = 20, 12
+_ROUNDS, _PAIRED = 20, 6
 
 
 def leaf(reduction: Reduction, signs: SignPattern, start: Incumbent | None = None) -> Incumbent:
@@ -24,15 +25,14 @@ def compiled_incumbent(grouped: GroupedProblem, root: SignPattern, candidates: l
 
     With decided groups in ``root`` only the candidates are solved: flips could leave the box.
     """
-    from partls.search import _flips, _walk  # compiled on first use
-
+    flips, walk = load("partls.search._flips"), load("partls.search._walk")
     problem = grouped.kernel_problem(grouped.size)
-    workspace = _walk.make_workspace(problem, levels=1)
+    workspace = walk.make_workspace(problem, levels=1)
     best, bounds = np.zeros(len(grouped.order)), np.array([np.inf, np.inf])
     free = len(root.undecided) == len(root)
     for pattern in candidates:
         signs = np.array(pattern.values, np.int8)
-        _flips.improve(problem, workspace, signs, best, bounds, _ROUNDS if free else 0, _PAIRED)
+        flips.improve(problem, workspace, signs, best, bounds, _ROUNDS if free else 0, _PAIRED)
     return Incumbent(float(bounds[0]), grouped.to_reduced(best))
 
 
@@ -49,8 +49,3 @@ def plain_incumbent(reduction: Reduction, root: SignPattern, candidates: list[Si
             if trial.value < best.value * (1 - 1e-10):
                 best, best_signs, improved = trial, flipped, True
     return best
-
-
-def rounded(reduction: Reduction, root: SignPattern) -> SignPattern:
-    """Return the pattern of the relaxed solution, each undecided group taking the sign of its sum."""
-    return round_to_signs(solve_signed(reduction, reduction.column_signs(root)), reduction.labels, root)
