@@ -80,6 +80,7 @@ class Problem(NamedTuple):
     state: Any
     value: float
     tolerance: float  # coefficients of the wrong sign below this are zero
+    tie: float  # multipliers closer than this are equal
     slack: float  # price of the optimality residual below which a bound is not refined
     dependent: bool  # whether some undecided columns may stay out of the passive set
     D: Any  # diagonal below R'R, whose rises add up over undecided groups; used if ``strengthened``
@@ -87,7 +88,7 @@ class Problem(NamedTuple):
 
 
 problem_t = numba.types.NamedTuple(
-    [matrix, vector, real, real, integers, vector, matrix, matrix, real, real, real, flag, vector, flag], Problem
+    [matrix, vector, real, real, integers, vector, matrix, matrix, real, real, real, real, flag, vector, flag], Problem
 )
 trial_t = (matrix, matrix, vector, integer, matrix)  # T, U, C, n, S
 
@@ -170,27 +171,46 @@ def worst_violation(S: Any, tolerance: float, scratch: Any) -> int:
     return position(scratch, best) if best > 0.0 else -1
 
 
-@compiled(numba.types.Tuple((integer, real)), matrix, vector, real, real, flag, vector, finite=True)
-def first_block(S: Any, u: Any, s: float, longest: float, dependent: bool, scratch: Any) -> tuple[int, float]:
+@compiled(numba.types.Tuple((integer, real)), problem_t, matrix, vector, real, real, vector, finite=True)
+def first_block(problem: Problem, S: Any, u: Any, s: float, longest: float, scratch: Any) -> tuple[int, float]:
     """Return the active column whose multiplier reaches zero first when row u's multiplier is raised, and when.
 
-    An undecided column outside the passive set depends on it: its gradient must stay zero, so it blocks at once.
+    Among columns that tie to rounding the one with the largest pivot is taken: with a zero residual all
+    multipliers vanish, and an arbitrary tie would divide by noise. An undecided column outside the passive
+    set depends on it: its gradient must stay zero, so it blocks at once.
     """
     g, h = S[POINT], S[ACTIVE_SIGN]
+    shortest = longest
     for a in range(u.size):
         rate = -h[a] * s * u[a]
-        room = max(-h[a] * g[a], 0.0)
-        scratch[a] = room / rate if rate > _MIN_RATE else np.inf
-    step = longest
+        scratch[a] = (max(-h[a] * g[a], 0.0) + problem.tie) / rate if rate > _MIN_RATE else np.inf
     for a in range(u.size):
-        step = min(step, scratch[a])
-    j = position(scratch, step) if step < longest else -1
-    if dependent:
+        shortest = min(shortest, scratch[a])
+    j, largest, step = -1, 0.0, longest
+    if shortest < longest:
+        for a in range(u.size):
+            rate = -h[a] * s * u[a]
+            if rate > largest and max(-h[a] * g[a], 0.0) <= shortest * rate:
+                j, largest = a, rate
+        step = max(-h[j] * g[j], 0.0) / largest
+    if problem.dependent:
         largest = _MIN_EXCHANGE
         for a in range(u.size):
             if S[PASSIVE, a] == 0.0 and h[a] == 0.0 and abs(u[a]) > largest:
                 largest, step, j = abs(u[a]), 0.0, a
     return j, step
+
+
+@compiled(flag, problem_t, matrix)
+def spans_everything(problem: Problem, S: Any) -> bool:
+    """Return whether the passive columns span all columns, so that any other depends on them."""
+    if not problem.dependent:
+        return False
+    p, q = S[PASSIVE], problem.state[PASSIVE]
+    more = 0.0
+    for a in range(p.size):
+        more += p[a] - q[a]
+    return more >= 0.0  # the root's passive set is a maximal independent one
 
 
 @compiled(numba.types.Tuple((integer, integer, real)), integer, problem_t, *trial_t, real, real)
@@ -208,7 +228,7 @@ def raise_multiplier(i: int, problem: Problem, T: Any, U: Any, C: Any, n: int, S
         pending_row(T, i, U, C, n, u)
         size, p = abs(g[i]), d[i]
         u[i] = p
-        j, step = first_block(S, u, s, -size / p, problem.dependent, U[MAX_PENDING + 2])
+        j, step = first_block(problem, S, u, s, -size / p, U[MAX_PENDING + 2])
         if j < 0:
             value = pivot(i, -1.0, U, C, n, S, value)
             g[i] -= s * multiplier
@@ -222,7 +242,7 @@ def raise_multiplier(i: int, problem: Problem, T: Any, U: Any, C: Any, n: int, S
             g[j] = 0.0
             if value > cutoff:
                 return PRUNED, n, value
-        if d[j] <= _MIN_PIVOT:  # j has no pivot of its own until i has left
+        if d[j] <= _MIN_PIVOT or spans_everything(problem, S):  # j has no pivot of its own until i has left
             value = pivot(i, -1.0, U, C, n, S, value)
             pending_row(T, j, U, C, n + 1, U[n + 1])
             value = pivot(j, 1.0, U, C, n + 1, S, value)

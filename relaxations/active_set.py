@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _RANK_TOLERANCE = 1e-9  # of a column's norm: nearer to the others than this, a column starts outside the tableau
 _WRONG_SIGN = 1e-11  # of the target's norm: a coefficient (columns have norm about 1) below this is zero
+_TIE = 1e-14  # of the target's norm: gradients (columns have norm about 1) closer than this are equal
 _SLACK = 1e-11  # of the root's value: an optimality residual that costs more than this is refined
 _PLAINLY_INDEPENDENT = 1e4  # no need to look for dependent columns below this condition
 _MAX_CONDITION = 1e6  # the tableau is an inverse of Q = R'R: beyond this its square leaves too few digits
@@ -70,7 +71,7 @@ class GroupedProblem:
         state[kernel.PASSIVE] = self.passive
         problem: Problem = kernel.Problem(
             self.R, self.z, self.reduction.rest, self.size, self.start, self.box(upper), self.T, state, self.floor,
-            _WRONG_SIGN * float(np.sqrt(self.size)), _SLACK * self.floor, not self.passive.all(),
+            _WRONG_SIGN * float(np.sqrt(self.size)), _TIE * float(np.sqrt(self.size)), _SLACK * self.floor, not self.passive.all(),
             np.zeros(len(self.order)) if diagonal is None else diagonal, diagonal is not None,
         )
         return problem

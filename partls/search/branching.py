@@ -71,20 +71,30 @@ class StrongBranching:
     """Bound both children of the best-ranked groups and split where the bound rises most.
 
     In the compiled search a child costs O(M) per pivot, so this is the default there; a side that is closed
-    on the way fixes the other sign without branching.
+    on the way fixes the other sign without branching. ``candidates=0`` chooses their number by the size of the
+    groups: children of small groups need few pivots, so more of them are worth a look.
     """
 
-    candidates: int = 6
+    candidates: int = 0
     name: str = "strong"
     ranking: int = 1
 
     def choose(self, groups: list[int], v: Floats, labels: NDArray[np.intp], try_child: Try) -> int:
         """Return the group whose weaker child bound is highest."""
-        ranked = sorted(groups, key=lambda k: -_smaller_side(v[labels == k]))[: self.candidates]
+        wanted = number_of_candidates(self, labels)
+        ranked = sorted(groups, key=lambda k: -_smaller_side(v[labels == k]))[:wanted]
         return max(ranked, key=lambda k: min(try_child(k, 1), try_child(k, -1)))
 
 
 RULES: dict[str, BranchingRule] = {rule.name: rule for rule in (StrongBranching(), BoundScore(), MaxViolation())}
+
+
+def number_of_candidates(rule: BranchingRule, labels: NDArray[np.intp]) -> int:
+    """Return how many groups to bound at a node: the rule's number, or one that fits the size of the groups."""
+    if rule.candidates:
+        return rule.candidates
+    size = len(labels) / (int(labels.max(initial=0)) + 1)
+    return int(np.clip(40.0 / max(size, 1.0), 4, 16))
 
 
 def branching_rule(rule: str | BranchingRule) -> BranchingRule:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.signs import SignPattern
-from partls.search.branching import BranchingRule
+from partls.search.branching import BranchingRule, number_of_candidates
 from partls.search.subtree import Exploration, Incumbent, Subtree, Tolerances
 from relaxations.active_set import GroupedProblem
 from relaxations.certify import SafeBound
@@ -24,11 +24,12 @@ class CompiledExplorer:
 
     def __init__(self, grouped: GroupedProblem, rule: BranchingRule, tolerances: Tolerances, upper: float) -> None:
         kernel = load("partls.search._walk")
+        candidates = number_of_candidates(rule, grouped.reduction.labels)
         self._kernel = kernel
         self._grouped = grouped
         self._upper = upper
         self._problem = grouped.kernel_problem(upper)
-        self._rules = kernel.Rules(rule.ranking, rule.candidates, tolerances.relative, tolerances.absolute)
+        self._rules = kernel.Rules(rule.ranking, candidates, tolerances.relative, tolerances.absolute)
         self._safe = SafeBound(grouped.reduction)
         self._local = threading.local()
 

@@ -1,0 +1,1 @@
+"""Problems to solve: each module has ``make(seed, **settings) -> Problem``."""

@@ -1,0 +1,1 @@
+"""Ways to solve them: each module defines subclasses of ``benchmarks.contract.Method``."""

@@ -1,0 +1,45 @@
+"""This toolkit: the whole call of ``partls.solve`` on raw data is timed, validation and compression included."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import partls
+from benchmarks.contract import Answer, Method, Problem
+
+WARM_UP_SECONDS = 2.0
+
+
+@dataclass
+class Bnb(Method):
+    name = "bnb"
+
+    search: str = "depth-first"
+
+    def options(self) -> dict:
+        return {"method": "bnb", "search": self.search}
+
+    def warm_up(self, problem: Problem) -> None:
+        self.set_up(problem, WARM_UP_SECONDS)
+        self.run()
+
+    def set_up(self, problem: Problem, time_limit: float) -> None:
+        self._arguments = (problem.X, problem.y, problem.labels)
+        self._options = {**self.options(), "fit_intercept": problem.fit_intercept, "time_limit": time_limit}
+
+    def run(self) -> None:
+        self._result = partls.solve(*self._arguments, **self._options)
+
+    def answer(self) -> Answer:
+        result = self._result
+        return Answer(
+            result.status.value, result.coef, result.intercept, result.objective, result.lower_bound, result.n_nodes
+        )
+
+
+@dataclass
+class Enumerate(Bnb):
+    name = "enumerate"
+
+    def options(self) -> dict:
+        return {"method": "enumerate"}

@@ -1,0 +1,88 @@
+"""Pieces of a page, made from rows of the tidy table alone."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.table import Row
+
+TIMED_OUT = ("time limit",)
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Median seconds of some runs; ``censored`` when the median itself is a run that was cut short."""
+
+    seconds: float
+    runs: int
+    timed_out: int
+
+    @property
+    def censored(self) -> bool:
+        return self.timed_out > 0 and self.timed_out >= (self.runs + 1) // 2
+
+    def __str__(self) -> str:
+        if not self.runs:
+            return "-"
+        cut = f" ({self.timed_out} of {self.runs} cut)" if self.timed_out else ""
+        return ("> " if self.censored else "") + duration(self.seconds) + cut
+
+
+def timing(rows: Sequence[Row]) -> Timing:
+    timed = [row for row in rows if row["seconds"] is not None]
+    seconds = statistics.median(row["seconds"] for row in timed) if timed else float("nan")
+    return Timing(seconds, len(timed), sum(row["status"] in TIMED_OUT for row in timed))
+
+
+def select(rows: Iterable[Row], **wanted) -> list[Row]:
+    """Return the rows with these values; a callable value is asked."""
+    return [
+        row for row in rows
+        if all(value(row[name]) if callable(value) else row[name] == value for name, value in wanted.items())
+    ]
+
+
+def paired_ratios(ours: Sequence[Row], theirs: Sequence[Row]) -> list[float]:
+    """Return their seconds over ours, seed by seed."""
+    mine = {row["seed"]: row["seconds"] for row in ours if row["seconds"]}
+    return [row["seconds"] / mine[row["seed"]] for row in theirs if row["seconds"] and row["seed"] in mine]
+
+
+def power_law(sizes: Sequence[float], seconds: Sequence[float]) -> float:
+    """Return the exponent p of ``seconds ~ size^p`` by least squares in logarithms."""
+    return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+
+
+def duration(seconds: float) -> str:
+    if seconds != seconds:
+        return "-"
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-6:.2g} µs"
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    if value is None or value != value:
+        return "-"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}g}"
+
+
+def spread(values: Sequence[float]) -> str:
+    return f"{number(min(values))} to {number(max(values))}" if values else "-"
+
+
+def markdown_table(headers: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
+    text = [[str(cell) for cell in line] for line in lines]
+    rule = ["---"] + ["---:"] * (len(headers) - 1)
+    return "\n".join("| " + " | ".join(line) + " |" for line in [list(headers), rule, *text])
+
+
+def section(title: str, *parts: str, command: str = "") -> str:
+    """Return a titled part of a page with the command that makes its figures."""
+    shown = [part for part in parts if part]
+    return "\n\n".join([f"## {title}", *shown, *([f"`{command}`"] if command else [])])

@@ -1,0 +1,156 @@
+"""Run methods on problems: set up, time, score. One row per method, problem and seed."""
+
+from __future__ import annotations
+
+import gc
+import json
+import logging
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from os import environ
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from benchmarks.contract import Answer, Method, Problem
+from benchmarks.machine import machine, one_thread, peak_mb, reset_peak, resident_mb, versions
+from benchmarks.referee import Entry, faults, score
+from benchmarks.registry import datasets, methods
+from benchmarks.table import Row
+
+logger = logging.getLogger(__name__)
+
+SHORT = 0.1  # seconds: a run shorter than this is repeated, whoever made it
+REPEATS = 5
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A method and its settings."""
+
+    method: str
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def make(self) -> Method:
+        return methods()[self.method](**self.settings)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A family of problems, one per seed, and the runs that are made on each of them, one after the other."""
+
+    key: str
+    dataset: str
+    settings: dict[str, Any]
+    runs: tuple[Run, ...]
+    seeds: int = 5
+    time_limit: float = 60.0
+    isolated: bool = False  # each run in a process of its own, for its memory
+
+
+def run_case(case: Case) -> Iterator[list[Row]]:
+    """Yield the rows of each seed, with the referee's verdict on all of them."""
+    with threadpool_limits(1):
+        for seed in range(case.seeds):
+            yield _run_seed(case, seed)
+
+
+def _run_seed(case: Case, seed: int) -> list[Row]:
+    problem = datasets()[case.dataset](seed, **case.settings)
+    rows, entries = [], []
+    for run in case.runs:
+        if case.isolated:
+            row, answer = _measure_isolated(case, run, seed)
+        else:
+            row, answer = measure(case, run, problem, seed, warm_up=seed == 0)
+        method = run.make()
+        scored = score(problem, answer)
+        rows.append(row | vars(scored) | {"claimed": answer.claimed, "lower_bound": answer.lower_bound})
+        entries.append(Entry(answer, scored, method.exact, method.signed))
+    for row, found in zip(rows, faults(problem, entries), strict=True):
+        row["faults"] = "; ".join(found)
+        logger.info(describe(row))
+    return rows
+
+
+def measure(case: Case, run: Run, problem: Problem, seed: int, *, warm_up: bool) -> tuple[Row, Answer]:
+    """Time one method on one problem; what goes wrong inside it becomes a row, not an exception."""
+    method, row = run.make(), describe_run(case, run, problem, seed)
+    reason = method.reason_to_skip(problem)
+    if reason:
+        return row | {"status": "skipped", "reason": reason}, Answer("skipped")
+    try:
+        if warm_up:
+            method.warm_up(problem)
+        row |= _timed(run, problem, case.time_limit)
+        answer = row.pop("answer")
+    except Exception as error:  # a peer's failure is a result
+        logger.debug("%s failed", run.method, exc_info=True)
+        return row | {"status": "failed", "reason": f"{type(error).__name__}: {error}"}, Answer("failed")
+    notes = {key: value for key, value in answer.notes.items() if value == value}
+    return row | {"status": answer.status, "nodes": answer.nodes, "notes": json.dumps(notes) if notes else ""}, answer
+
+
+def _timed(run: Run, problem: Problem, time_limit: float) -> Row:
+    """Run once, and again if that was short; return the median time, the last answer and the memory of the first."""
+    seconds, memory = [], {}
+    while not seconds or (seconds[0] < SHORT and len(seconds) < REPEATS):
+        method = run.make()
+        method.set_up(problem, time_limit)
+        gc.collect()
+        gc.disable()
+        reset_peak()
+        before = resident_mb()
+        began = time.perf_counter()
+        try:
+            method.run()
+        finally:
+            seconds.append(time.perf_counter() - began)
+            gc.enable()
+        memory = memory or {"resident_mb": before, "peak_mb": peak_mb()}
+    answer = method.answer()
+    return memory | {"seconds": statistics.median(seconds), "repeats": len(seconds), "answer": answer}
+
+
+def _measure_isolated(case: Case, run: Run, seed: int) -> tuple[Row, Answer]:
+    """Do the same in a new process, which is stopped if it does not keep the time limit by itself."""
+    from benchmarks.isolated import request, response
+
+    environment = environ | one_thread()
+    command = [sys.executable, "-m", "benchmarks.isolated"]
+    patience = 5 * case.time_limit + 60  # warm-up, set-up and, for short runs, repeats
+    try:
+        done = subprocess.run(
+            command, input=request(case, run, seed), capture_output=True, text=True, cwd=ROOT, env=environment,
+            timeout=patience,
+        )
+        if done.returncode == 0:
+            return response(done.stdout)
+        status, reason = "failed", (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+    except subprocess.TimeoutExpired:
+        status, reason = "time limit", f"stopped after {patience:.0f} s"
+    problem = datasets()[case.dataset](seed, **case.settings)
+    return describe_run(case, run, problem, seed) | {"status": status, "reason": reason}, Answer(status)
+
+
+def describe_run(case: Case, run: Run, problem: Problem, seed: int) -> Row:
+    N, M, K = problem.shape
+    return {
+        "case": case.key, "dataset": case.dataset, "settings": json.dumps(case.settings), "N": N, "M": M, "K": K,
+        "method": run.method, "method_settings": json.dumps(run.make().settings()),
+        "trusted": run.make().trusted, "seed": seed, "time_limit": case.time_limit, "isolated": case.isolated,
+        "reason": "", "notes": "", "threads": 1, "versions": versions(), "machine": machine(),
+    }
+
+
+def describe(row: Row) -> str:
+    """Return one line about a row."""
+    what = f"{row['case']:24} seed {row['seed']}  {row['method']:22} {row['status']:13}"
+    took = f" {row['seconds']:11.5f} s" if row.get("seconds") is not None else f" {row['reason']}"
+    return what + took + (f"  FAULT: {row['faults']}" if row["faults"] else "")

@@ -1,0 +1,1 @@
+"""Questions to answer: each module has ``cases(quick)`` and ``page(table)``."""

@@ -1,0 +1,185 @@
+"""The page of the study ``exact``, made from its tidy table."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+from benchmarks.render import (
+    duration, markdown_table, number, paired_ratios, power_law, section, select, spread, timing,
+)
+from benchmarks.table import Row, notes
+
+COMMAND = "python -m benchmarks --study exact --cases "
+PAPER_MUST, PAPER_AIM = 50, 200
+
+
+def page(rows: list[Row]) -> str:
+    """Return the page as Markdown."""
+    parts = [_head(rows), _speed(rows), _paper(rows), _peers(rows), _nodes(rows), _growth(rows), _memory(rows)]
+    return "\n\n".join([*parts, _start_up(rows), _referee(rows)]) + "\n"
+
+
+def _head(rows: list[Row]) -> str:
+    text = (
+        "One thread. Each figure is a median over seeds; a run under 0.1 s is itself the median of five. Methods "
+        "alternate seed by seed in one process, so a ratio compares runs made within seconds of each other. Our times "
+        "are the whole call on raw data, validation and compression included; peers' models are built outside the "
+        "clock. `>` marks a median that the time limit cut, and a ratio with `>=` is then a lower bound."
+    )
+    machines, versions = (sorted({row[name] for row in rows}) for name in ("machine", "versions"))
+    return "\n\n".join(["# Exact methods", text, f"Machine: {'; '.join(machines)}. {'; '.join(versions)}."])
+
+
+def _speed(rows: list[Row]) -> str:
+    from benchmarks.studies.exact import GOALS
+
+    lines = [_goal_line(goal, rows) for goal in GOALS if select(rows, case=goal.case)]
+    headers = ("work", "N", "M", "K", "seeds", "ours", "peer", "ratio", "per seed", "must", "aim", "verdict")
+    keys = ",".join(dict.fromkeys(goal.case for goal in GOALS))
+    return section("Speed", markdown_table(headers, lines), command=COMMAND + keys)
+
+
+def _goal_line(goal, rows: list[Row]) -> list[object]:
+    ours, theirs = (select(rows, case=goal.case, method=name) for name in (goal.ours, goal.peer))
+    shape = ours[0]["N"], ours[0]["M"], ours[0]["K"]
+    mine, other = timing(ours), timing(theirs)
+    per_seed = paired_ratios(ours, theirs)
+    value, ratio = mine.seconds, "-"
+    if goal.kind == "faster":
+        value = other.seconds / mine.seconds
+        ratio = f"{'>= ' if other.censored else ''}{number(value)}x" if other.runs else "-"
+    elif goal.kind == "fraction":
+        value, per_seed = mine.seconds / other.seconds, [1 / r for r in per_seed]
+        ratio = f"{number(value)} of its time"
+    peer = str(other) if other.runs or not theirs else f"{theirs[0]['status']}: {theirs[0]['reason']}"
+    solved = all(row["status"] == "optimal" for row in ours)
+    verdict = _verdict(goal.kind, value, goal.must, goal.aim, solved) if shape == goal.shape else "smaller size"
+    unit = {"faster": "x", "fraction": "", "seconds": " s"}[goal.kind]
+    must = "solved" if goal.must is None else f"{number(goal.must)}{unit}"
+    return [goal.title, *shape, len(ours), mine, peer, ratio, spread(per_seed), must, f"{number(goal.aim)}{unit}", verdict]
+
+
+def _verdict(kind: str, value: float, must: float | None, aim: float, solved: bool) -> str:
+    if not solved:
+        return "not solved"
+    if value != value:
+        return "no peer"
+    reached = [goal is None or (value >= goal if kind == "faster" else value <= goal) for goal in (must, aim)]
+    return "aim" if reached[1] else "must" if reached[0] else "MISSED"
+
+
+def _paper(rows: list[Row]) -> str:
+    from benchmarks.studies.exact import PAPER_SIZES
+
+    lines, ratios = [], []
+    for K, N, M in PAPER_SIZES:
+        ours = select(rows, dataset="paper_table", K=K, N=N, M=M, method="bnb")
+        if not ours:
+            continue
+        theirs = select(rows, dataset="paper_table", K=K, N=N, M=M, method="reference_bnb")
+        mine, other = timing(ours), timing(theirs)
+        ratios.append(other.seconds / mine.seconds)
+        verdict = _verdict("faster", ratios[-1], PAPER_MUST, PAPER_AIM, all(r["status"] == "optimal" for r in ours))
+        zero = sum(row["objective"] < 1e-6 for row in ours)
+        ratio = f"{'>= ' if other.censored else ''}{number(ratios[-1])}x"
+        lines.append([K, N, M, len(ours), mine, other, ratio, f"{zero} of {len(ours)}", verdict])
+    if not lines:
+        return section("The paper's table of computing times", "Not run.")
+    headers = ("K", "N", "M", "seeds", "bnb", "published bnb", "ratio", "zero residual", "verdict")
+    text = (
+        "X uniform in [-10, 10], noise uniform in [-50, 50]. For M > 2N nearly every sign pattern fits such data "
+        "exactly, so most sizes ask for little search. Must: 50x, aim: 200x. "
+        f"Median over the sizes: {number(statistics.median(ratios))}x, smallest {number(min(ratios))}x."
+    )
+    keys = ",".join(f"paper-k{K}-n{N}-m{M}" for K, N, M in PAPER_SIZES)
+    return section("The paper's table of computing times", text, markdown_table(headers, lines), command=COMMAND + keys)
+
+
+def _peers(rows: list[Row]) -> str:
+    """The big-M solvers' own figures beside the re-solved ones."""
+    lines = []
+    for row in select(rows, method=lambda name: name.endswith("_miqp")):
+        own = notes(row)
+        if not own:
+            lines.append([row["method"], row["seed"], row["status"], row["reason"] or "-", "-", "-", "-"])
+            continue
+        drift = (own["raw_objective"] - row["objective"]) / row["objective"]
+        bound = "-" if row["lower_bound"] is None else f"{(row['lower_bound'] - row['objective']) / row['objective']:.1e}"
+        lines.append([row["method"], row["seed"], row["status"], f"{row['objective']:.10g}", f"{drift:+.1e}", bound,
+                      f"{own['raw_violation']:.1e}"])
+    headers = ("method", "seed", "status", "objective, re-solved", "own objective off by", "bound off by",
+               "sign violation")
+    text = "The solver's own objective and bound, relative to the objective of its signs after an exact re-solve."
+    return section("What the mixed-integer solvers said", text, markdown_table(headers, lines), command=COMMAND + "miqp-k10")
+
+
+def _nodes(rows: list[Row]) -> str:
+    lines = []
+    for key in dict.fromkeys(row["case"] for row in rows if row["nodes"] and not row["isolated"]):
+        for method in dict.fromkeys(row["method"] for row in select(rows, case=key, nodes=bool)):
+            own = select(rows, case=key, method=method, nodes=bool, seconds=bool)
+            if not own or method == "first_call":
+                continue
+            rate = statistics.median(row["nodes"] / row["seconds"] for row in own)
+            lines.append([key, method, number(statistics.median(row["nodes"] for row in own)), number(rate)])
+    return section("Nodes", markdown_table(("case", "method", "nodes", "nodes per second"), lines))
+
+
+def _growth(rows: list[Row]) -> str:
+    parts = []
+    for letter, what in (("M", "K = 10, N = 3M"), ("K", "M = 120, N = 360")):
+        prefix = f"growth-{letter.lower()}"
+        keys = dict.fromkeys(row["case"] for row in rows if row["case"].startswith(prefix))
+        points = [(select(rows, case=key)[0][letter], select(rows, case=key)) for key in keys]
+        if len(points) < 2:
+            continue
+        seconds = [timing(own).seconds for _, own in points]
+        nodes = [statistics.median(row["nodes"] for row in own) for _, own in points]
+        lines = [[size, duration(s), number(n)] for (size, _), s, n in zip(points, seconds, nodes, strict=True)]
+        exponent = power_law([size for size, _ in points], seconds)
+        parts += [f"{what}: seconds grow as {letter}^{exponent:.2f}.", markdown_table((letter, "bnb", "nodes"), lines)]
+    return section("Growth", *(parts or ["Not run."]))
+
+
+def _memory(rows: list[Row]) -> str:
+    lines = [
+        [row["case"], row["N"], row["M"], row["K"], row["method"], number(row["resident_mb"]), number(row["peak_mb"]),
+         number(_growth_mb(row))]
+        for row in rows if row["isolated"]
+    ]
+    headers = ("case", "N", "M", "K", "method", "before, MiB", "peak, MiB", "difference")
+    text = "Resident memory of a process that does one run: imports, compiled code and data stand under *before*."
+    return section("Memory", text, markdown_table(headers, lines), command=COMMAND + "memory-k20,memory-enumerate,memory-fit,memory-k100")
+
+
+def _growth_mb(row: Row) -> float | None:
+    return None if row["peak_mb"] is None else row["peak_mb"] - row["resident_mb"]
+
+
+def _start_up(rows: list[Row]) -> str:
+    lines = []
+    for case, goals in (("start-up", {"cold": "20 s, announced", "warm": "1.5 s"}), ("import", {})):
+        own = select(rows, case=case)
+        for settings in dict.fromkeys(row["method_settings"] for row in own):
+            chosen = select(own, method_settings=settings)
+            word = settings.split('"')[3]
+            inside = [notes(row).get("import_seconds", float("nan")) for row in chosen]
+            announced = sum(notes(row).get("announced", 0) for row in chosen)
+            told = f"{announced} of {len(chosen)}" if case == "start-up" else "-"
+            lines.append([f"{case}: {word}", timing(chosen), duration(statistics.median(inside)), told, goals.get(word, "-")])
+    headers = ("new process", "seconds", "of which imports", "announced", "must be under")
+    text = "The whole life of a new Python process: `import partls` and one fit (N=200, M=90, K=15), or one import."
+    return section("First call and imports", text, markdown_table(headers, lines), command=COMMAND + "start-up,import")
+
+
+def _referee(rows: Sequence[Row]) -> str:
+    wrong = [row for row in rows if row["faults"]]
+    other = [row for row in rows if row["status"] == "failed"]
+    text = f"{len(rows)} runs, {len(wrong)} with a fault, {len(other)} failed."
+    lines = [
+        [row["case"], row["seed"], row["method"], row["status"], row["faults"] or row["reason"]]
+        for row in [*wrong, *other]
+    ]
+    table = markdown_table(("case", "seed", "method", "status", "fault"), lines) if lines else ""
+    return section("What the referee found", text, table)

@@ -1,0 +1,115 @@
+"""How fast the exact methods are, next to the published algorithms, two commercial-grade solvers and plain least squares.
+
+Every goal is a ratio measured in one run on one thread, a median over seeds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+
+from benchmarks.runner import Case, Run
+from benchmarks.studies._exact_page import page
+
+__all__ = ["GOALS", "PAPER_SIZES", "cases", "page"]
+
+BNB, ENUMERATE, REFERENCE = Run("bnb"), Run("enumerate"), Run("reference_bnb")
+PAPER_SIZES = tuple(product((10, 15, 20), (100, 150, 200), (400, 600)))  # K, N, M
+GROWTH_M, GROWTH_K = (40, 80, 120, 160, 240), (5, 10, 15, 20, 25)
+
+
+def synthetic(key: str, N: int, M: int, K: int, *runs: Run, **options) -> Case:
+    return Case(key, "synthetic", {"N": N, "M": M, "K": K}, runs, **options)
+
+
+def cases(quick: bool = False) -> list[Case]:
+    """Return the cases of the study; the quick ones are smaller where a peer would take minutes."""
+    return [*_quick_cases()] if quick else [*_speed_cases(), *_paper_cases(), *_growth_cases(), *_other_cases()]
+
+
+def _speed_cases() -> list[Case]:
+    return [
+        synthetic("bnb-k15", 200, 90, 15, BNB, REFERENCE),
+        synthetic("bnb-k20", 200, 95, 20, BNB, REFERENCE),
+        synthetic("enumerate-k12", 200, 60, 12, ENUMERATE, Run("reference_enumeration"), BNB, time_limit=300),
+        synthetic("miqp-k10", 200, 80, 10, BNB, Run("gurobi_miqp"), Run("scip_miqp"), time_limit=120),
+        synthetic("fit-10000", 10_000, 81, 8, BNB, Run("lstsq")),
+        synthetic("fit-100000", 100_000, 90, 9, BNB, Run("lstsq")),
+        synthetic("bnb-k100", 1000, 250, 100, BNB, time_limit=120),
+        synthetic("bnb-k30", 600, 300, 30, BNB, time_limit=180),
+    ]
+
+
+def _paper_cases() -> list[Case]:
+    return [
+        Case(f"paper-k{K}-n{N}-m{M}", "paper_table", {"N": N, "M": M, "K": K}, (BNB, REFERENCE), time_limit=60)
+        for K, N, M in PAPER_SIZES
+    ]
+
+
+def _growth_cases() -> list[Case]:
+    by_columns = [synthetic(f"growth-m{M}", 3 * M, M, 10, BNB) for M in GROWTH_M]
+    return by_columns + [synthetic(f"growth-k{K}", 360, 120, K, BNB) for K in GROWTH_K]
+
+
+def _other_cases() -> list[Case]:
+    starts = (Run("first_call", {"cache": "cold"}), Run("first_call", {"cache": "warm"}))
+    imports = tuple(Run("import", {"module": module}) for module in ("partls", "numpy", "scipy.linalg", "sklearn"))
+    memory = [
+        synthetic("memory-k20", 200, 95, 20, BNB, REFERENCE),
+        synthetic("memory-enumerate", 200, 60, 12, ENUMERATE),
+        synthetic("memory-fit", 100_000, 90, 9, BNB, Run("lstsq")),
+        synthetic("memory-k100", 1000, 250, 100, BNB, time_limit=120),
+    ]
+    return [
+        *(replace(case, isolated=True, seeds=1) for case in memory),
+        synthetic("start-up", 200, 90, 15, *starts, time_limit=120),
+        synthetic("import", 20, 4, 2, *imports),
+    ]
+
+
+def _quick_cases() -> list[Case]:
+    """Smaller and fewer: every method, dataset and kind of measurement once."""
+    full = {case.key: replace(case, seeds=2, time_limit=10) for case in cases()}
+    small = {
+        "bnb-k20": {"N": 120, "M": 60, "K": 12},
+        "enumerate-k12": {"N": 120, "M": 40, "K": 8},
+        "miqp-k10": {"N": 60, "M": 20, "K": 5},
+        "bnb-k30": {"N": 300, "M": 150, "K": 20},
+    }
+    kept = [
+        *("bnb-k15", "bnb-k20", "enumerate-k12", "miqp-k10", "fit-10000", "fit-100000", "bnb-k100", "bnb-k30"),
+        *("paper-k10-n100-m400", "paper-k10-n200-m400", "paper-k20-n100-m600"),
+        *("growth-m40", "growth-m80", "growth-k5", "growth-k10", "memory-k20", "memory-fit", "start-up", "import"),
+    ]
+    once = {"start-up", "memory-k20", "memory-fit", "fit-100000"}
+    chosen = [replace(full[key], settings=small.get(key, full[key].settings)) for key in kept]
+    return [replace(case, seeds=1) if case.key in once else case for case in chosen]
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a line of the table must reach. ``kind``: times faster, fraction of the peer's time, or seconds."""
+
+    title: str
+    case: str
+    shape: tuple[int, int, int]  # N, M, K for which the goal is meant
+    peer: str
+    kind: str
+    must: float | None
+    aim: float | None
+    ours: str = "bnb"
+
+
+GOALS = (
+    Goal("bnb vs the published branch and bound", "bnb-k15", (200, 90, 15), "reference_bnb", "faster", 100, 400),
+    Goal("bnb vs the published branch and bound", "bnb-k20", (200, 95, 20), "reference_bnb", "faster", 200, 600),
+    Goal("enumeration vs 2^K NNLS, compressed", "enumerate-k12", (200, 60, 12), "reference_enumeration", "faster", 10,
+         40, ours="enumerate"),
+    Goal("bnb vs Gurobi, big-M MIQP", "miqp-k10", (200, 80, 10), "gurobi_miqp", "faster", 10, 50),
+    Goal("bnb vs SCIP, big-M MIQP", "miqp-k10", (200, 80, 10), "scip_miqp", "faster", 500, 5000),
+    Goal("whole fit vs numpy.linalg.lstsq", "fit-10000", (10_000, 81, 8), "lstsq", "fraction", 1.0, 0.5),
+    Goal("whole fit vs numpy.linalg.lstsq", "fit-100000", (100_000, 90, 9), "lstsq", "fraction", 1.0, 0.5),
+    Goal("K = 100 to proven optimality", "bnb-k100", (1000, 250, 100), "", "seconds", 60, 1),
+    Goal("K = 30, M = 300 to proven optimality", "bnb-k30", (600, 300, 30), "", "seconds", None, 20),
+)

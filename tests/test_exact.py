@@ -1,0 +1,152 @@
+"""Every exact method proves the same optimum, that of the oracle: all families, search orders, rules and threads.
+
+The toolkit is good at not searching: with its own first incumbent a small tree is one node. So each instance is also
+solved from the worst start there is and in units of work of a few nodes, which makes the search itself do the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import partls
+from formulations import SignPattern
+from formulations.instance import Instance
+from partls import branch_and_bound
+from partls.search.incumbents import leaf
+from partls.search.subtree import Incumbent
+from tests.families import DEPENDENT, FAMILIES, big_groups, correlated, underdetermined
+from tests.oracles import Oracle, brute_force
+from tests.strategies import Tiny
+from tests.tolerances import VANISHING, same_optimum
+
+PER_FAMILY = 24  # times 21 families: more than 500 instances
+SLOW = range(PER_FAMILY, 265)  # the long run: 5,000 more
+VARIANTS = [
+    {"search": search, "branching": branching, "n_jobs": n_jobs}
+    for search, branching, n_jobs in product(
+        ("depth-first", "best-first"), ("strong", "bound-score", "max-violation"), (1, 2)
+    )
+]
+Start = Callable[[Instance, SignPattern], Incumbent]
+
+
+def worst_start(instance: Instance, root: SignPattern) -> Incumbent:
+    """Return the worst of a few complete patterns within the root: an incumbent that prunes next to nothing."""
+    patterns = [SignPattern(tuple(s or sign for s in root)) for sign in (1, -1)]
+    return max((leaf(instance.reduction, pattern) for pattern in patterns), key=lambda incumbent: incumbent.value)
+
+
+@pytest.fixture
+def hard_search(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., partls.Result]]:
+    """Solve by branch and bound from a bad start, in rounds of a few nodes, strengthening the bound early."""
+    search = branch_and_bound._Search.__init__
+
+    def from_worst(self: Any, *args: Any, **kwargs: Any) -> None:
+        search(self, *args, **kwargs)
+        self._incumbent = worst_start(hard.instance, self._open[0].signs)
+
+    def hard(case: Tiny, **options: Any) -> partls.Result:
+        hard.instance = Instance(case.X, case.y, case.labels, ungrouped="free", **case.options)
+        with monkeypatch.context() as patch:
+            patch.setattr(branch_and_bound._Search, "__init__", from_worst)
+            for name, size in {"_FIRST_BUDGET": 1, "_STRENGTHEN_AFTER": 4, "_ROUND": 3}.items():
+                patch.setattr(branch_and_bound, name, size)
+            for name in ("_DEPTH_FIRST_BUDGET", "_BEST_FIRST_BUDGET", "_GENERIC_BUDGET"):
+                patch.setattr(branch_and_bound, name, 2)
+            return solved(case, "bnb", **options)
+
+    yield hard
+
+
+def solved(case: Tiny, method: str, **options: Any) -> partls.Result:
+    return partls.solve(case.X, case.y, case.labels, method=method, ungrouped="free", **case.options, **options)
+
+
+def check(result: partls.Result, case: Tiny, oracle: Oracle) -> None:
+    """The optimum, its proof and its audit, all against the oracle."""
+    size = float(np.square(case.weighted_y).sum())
+    assert result.objective == same_optimum(oracle.objective, case.weighted_y)
+    assert result.lower_bound <= oracle.objective + VANISHING * size
+    assert result.lower_bound <= result.objective
+    assert result.status is partls.Status.OPTIMAL
+    assert result.is_optimal()
+    audit = result.audit()
+    assert audit.passed, audit
+
+
+def check_member(family: str, seed: int, hard: Callable[..., partls.Result]) -> int:
+    """Check one instance by enumeration, by default, and by two variants that rotate with the seed."""
+    case = FAMILIES[family](seed)
+    oracle = brute_force(case.X, case.y, case.labels, **case.options)
+    check(solved(case, "enumerate"), case, oracle)
+    check(solved(case, "bnb"), case, oracle)
+    check(solved(case, "bnb", **VARIANTS[seed % len(VARIANTS)]), case, oracle)
+    result = hard(case, **VARIANTS[(5 * seed + 3) % len(VARIANTS)])
+    check(result, case, oracle)
+    return result.n_nodes
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_method_proves_the_optimum_of_the_oracle(family: str, hard_search: Any) -> None:
+    n_nodes = sum(check_member(family, seed, hard_search) for seed in range(PER_FAMILY))
+    assert n_nodes > PER_FAMILY or family == "reachable"  # the search did search, unless zero ended it at once
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_method_proves_the_optimum_of_the_oracle_in_the_long_run(family: str, hard_search: Any) -> None:
+    for seed in SLOW:
+        check_member(family, seed, hard_search)
+
+
+def test_there_are_enough_instances() -> None:
+    assert len(FAMILIES) * PER_FAMILY >= 500
+    assert len(FAMILIES) * len(SLOW) >= 5000
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_group_may_need_more_pivots_than_a_trial_holds(seed: int, hard_search: Any) -> None:
+    from relaxations._pivoting import MAX_PENDING
+
+    case = big_groups(seed)
+    oracle = brute_force(case.X, case.y, case.labels, **case.options)
+    wrong = min(int((np.sign(oracle.coef[:110]) == 0).sum()), 110)
+    assert wrong > MAX_PENDING  # at least as many columns must leave the passive set
+    for result in (solved(case, "enumerate"), solved(case, "bnb"), hard_search(case)):
+        check(result, case, oracle)
+
+
+@pytest.mark.parametrize("options", VARIANTS, ids=lambda options: "-".join(map(str, options.values())))
+def test_large_trees_agree_with_enumeration(options: dict[str, Any]) -> None:
+    """Too large for the oracle; the enumeration it is compared with is held to the oracle above."""
+    for seed, corr in enumerate((0.0, 0.7, 0.95)):
+        case = correlated(seed, n_rows=50, n_columns=44, n_groups=10, corr=corr)
+        expected = solved(case, "enumerate")
+        result = solved(case, "bnb", **options)
+        assert result.objective == same_optimum(expected.objective, case.y)
+        assert result.lower_bound <= expected.objective * (1 + 1e-12)
+        assert result.status is partls.Status.OPTIMAL
+
+
+@pytest.mark.parametrize("family", DEPENDENT)
+def test_dependent_columns_change_no_answer_of_any_variant(family: str) -> None:
+    """Every variant, not a rotation: exchanges of dependent columns are where orders and rules may part."""
+    case = FAMILIES[family](1000)
+    oracle = brute_force(case.X, case.y, case.labels, **case.options)
+    for options in VARIANTS:
+        check(solved(case, "bnb", **options), case, oracle)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_more_columns_than_rows_with_a_positive_optimum(seed: int, hard_search: Any) -> None:
+    """The members of the family whose optimum is well above zero: stopping at zero does not apply."""
+    positive = (underdetermined(s) for s in range(1000 + 40 * seed, 1040 + 40 * seed))
+    found = ((case, brute_force(case.X, case.y, case.labels)) for case in positive)
+    case, oracle = next((c, o) for c, o in found if o.objective > 1e-3 * np.square(c.y).sum())
+    for result in (solved(case, "enumerate"), solved(case, "bnb"), hard_search(case)):
+        check(result, case, oracle)
