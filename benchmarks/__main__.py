@@ -41,12 +41,12 @@ def main(arguments: list[str] | None = None) -> int:
 def _run(study, options: argparse.Namespace, target: Path | None) -> tuple[list[dict], int]:
     """Run the cases of a study; each finished case replaces its rows in the table."""
     from benchmarks import table
-    from benchmarks.runner import run_case
+    from benchmarks.runner import is_wrong, run_case
 
     rows, wrong = table.read(target) if target is not None else [], 0
     for case in _chosen(study.cases(options.quick), options):
         fresh = [row for seed_rows in run_case(case) for row in seed_rows]
-        wrong += sum(bool(row["faults"]) and row["trusted"] for row in fresh)
+        wrong += sum(is_wrong(row) for row in fresh)
         rows = [row for row in rows if row["case"] != case.key] + fresh
         if target is not None:
             table.write(target, rows)

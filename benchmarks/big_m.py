@@ -3,7 +3,8 @@
     minimise ``||R w - z||^2 + rest``  s.t.  ``-m_j (1 - b_k) <= w_j <= m_j b_k``,  b binary, k the group of j
 
 Every m_j is valid: a point at least as good as a known feasible one, of value ``upper``, lies in the ellipsoid
-``(w - v)'Q(w - v) <= upper - f(v)`` around the least-squares point v, so ``|w_j| <= |v_j| + sqrt((upper - f(v)) (Q^-1)_jj)``.
+``(w - v)'Q(w - v) <= upper - f(v)`` around the least-squares point v, so
+``|w_j| <= |v_j| + sqrt((upper - f(v)) (Q^-1)_jj)``.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -51,10 +52,8 @@ def peak_mb() -> float:
 
 def reset_peak() -> None:
     """Forget the largest resident memory so far; where the system does not allow it, the peak is since the start."""
-    try:
+    with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        pass
 
 
 def _status_mb(field: str) -> float:

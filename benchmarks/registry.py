@@ -36,9 +36,9 @@ def _modules(package: ModuleType) -> Iterator[ModuleType]:
 
 def _classes(module: ModuleType) -> Iterator[type[Method]]:
     for value in vars(module).values():
-        if isinstance(value, type) and issubclass(value, Method) and value.__module__ == module.__name__:
-            if "name" in vars(value):
-                yield value
+        own = isinstance(value, type) and value.__module__ == module.__name__
+        if own and issubclass(value, Method) and "name" in vars(value):
+            yield value
 
 
 def _name(module: ModuleType) -> str:

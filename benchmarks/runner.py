@@ -21,7 +21,7 @@ from benchmarks.contract import Answer, Method, Problem
 from benchmarks.machine import machine, one_thread, peak_mb, reset_peak, resident_mb, versions
 from benchmarks.referee import Entry, faults, score
 from benchmarks.registry import datasets, methods
-from benchmarks.table import Row
+from benchmarks.table import Row, tidy
 
 logger = logging.getLogger(__name__)
 
@@ -73,10 +73,11 @@ def _run_seed(case: Case, seed: int) -> list[Row]:
         scored = score(problem, answer)
         rows.append(row | vars(scored) | {"claimed": answer.claimed, "lower_bound": answer.lower_bound})
         entries.append(Entry(answer, scored, method.exact, method.signed))
-    for row, found in zip(rows, faults(problem, entries), strict=True):
-        row["faults"] = "; ".join(found)
+    found = faults(problem, entries)
+    tidied = [tidy(row | {"faults": "; ".join(own)}) for row, own in zip(rows, found, strict=True)]
+    for row in tidied:
         logger.info(describe(row))
-    return rows
+    return tidied
 
 
 def measure(case: Case, run: Run, problem: Problem, seed: int, *, warm_up: bool) -> tuple[Row, Answer]:
@@ -139,6 +140,11 @@ def _measure_isolated(case: Case, run: Run, seed: int) -> tuple[Row, Answer]:
     return describe_run(case, run, problem, seed) | {"status": status, "reason": reason}, Answer(status)
 
 
+def is_wrong(row: Row) -> bool:
+    """Whether a row fails the run: a fault or a failure of a method that is trusted to be right."""
+    return bool(row["trusted"]) and (bool(row["faults"]) or row["status"] == "failed")
+
+
 def describe_run(case: Case, run: Run, problem: Problem, seed: int) -> Row:
     N, M, K = problem.shape
     return {
@@ -152,5 +158,5 @@ def describe_run(case: Case, run: Run, problem: Problem, seed: int) -> Row:
 def describe(row: Row) -> str:
     """Return one line about a row."""
     what = f"{row['case']:24} seed {row['seed']}  {row['method']:22} {row['status']:13}"
-    took = f" {row['seconds']:11.5f} s" if row.get("seconds") is not None else f" {row['reason']}"
+    took = f" {row['seconds']:11.5f} s" if row["seconds"] is not None else f" {row['reason']}"
     return what + took + (f"  FAULT: {row['faults']}" if row["faults"] else "")

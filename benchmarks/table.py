@@ -38,6 +38,11 @@ def write(path: Path, rows: Iterable[Row]) -> None:
         writer.writerows({name: _text(row.get(name)) for name in COLUMNS} for row in rows)
 
 
+def tidy(row: Row) -> Row:
+    """Return the row as it will be read back: every column, None where there is nothing."""
+    return {name: _value(name, _text(row.get(name))) for name in COLUMNS}
+
+
 def notes(row: Row) -> dict[str, Any]:
     """Return what a method wrote beside its answer."""
     return json.loads(row["notes"]) if row["notes"] else {}

@@ -27,21 +27,24 @@ if TYPE_CHECKING:
 
     from formulations.instance import Instance
 
-_BLOCK_ROWS = 2048  # a block and its reflectors stay in cache; larger blocks gain nothing
-_PANEL = 16
+_BLOCK_ROWS = 1024  # a block and its reflectors stay in cache; larger blocks gain nothing
+_PANEL = 12
 _EXPLAINED = 1e-13  # of a column's norm: what is left of one that the free columns explain
 _RANK_TOLERANCE = 1e-12  # of a free column's own norm: below it the column repeats the free ones before it
 
 
 def fold(blocks: Iterable[Floats], width: int) -> Floats:
-    """Return the (width, width) upper triangle T with T'T = B'B, B the blocks stacked; one pass, constant memory."""
+    """Return the (width, width) upper triangle T with T'T = B'B, B the blocks stacked; one pass, constant memory.
+
+    Blocks in column order are overwritten.
+    """
     triangle = np.zeros((width, width), order="F")
     waiting: list[Floats] = []  # too few rows so far to fill the triangle
     n_rows = 0
     for block in blocks:
         n_rows += len(block)
         if n_rows < width:
-            waiting.append(block)
+            waiting.append(block.copy())
             continue
         rows = np.asfortranarray(np.vstack([*waiting, block]) if waiting else block)
         waiting = []
@@ -211,11 +214,12 @@ def _blocks(instance: Instance, order: NDArray[np.intp], *, groups: bool = True)
     columns = order[order < M]
     first = int(order[0] == M) if len(order) else 0
     last = len(order) - int(len(order) > 0 and order[-1] == M)  # an L1 intercept is the last signed column
+    shift = instance._x_shift[columns]
+    buffer = np.empty((min(_BLOCK_ROWS, len(X)), len(order) + 1), order="F")  # one for all: fresh pages are slow
     for start in range(0, len(X), _BLOCK_ROWS):
         rows = slice(start, min(start + _BLOCK_ROWS, len(X)))
-        block = np.empty((rows.stop - start, len(order) + 1), order="F")
-        chosen = X[rows] if identity else X[rows][:, columns]
-        np.subtract(chosen, instance._x_shift[columns], out=block[:, first:last])
+        block = buffer[: rows.stop - start]
+        block[:, first:last] = (X[rows] if identity else X[rows][:, columns]) - shift
         block[:, :first] = 1.0
         block[:, last:-1] = 1.0
         np.subtract(y[rows], instance._y_shift, out=block[:, -1])

@@ -28,7 +28,7 @@ from partls.search.subtree import Exploration, Explorer, Incumbent, Subtree, Tol
 from relaxations.active_set import ActiveSetRelaxation, GroupedProblem, group_columns
 from relaxations.bound import Relaxation
 
-_FIRST_BUDGET = 128  # nodes explored in the caller's thread before any other is started
+_FIRST_WORK = 1e7  # nodes times M^2 explored in the caller's thread, which cannot be interrupted, before any other
 _STRENGTHEN_AFTER = 1000  # nodes: the diagonal then costs about what the search has cost so far
 _ROUND = 16  # subtrees per round: more than the cores, so that a round ends evenly
 _DEPTH_FIRST_BUDGET, _BEST_FIRST_BUDGET = 512, 32  # nodes per subtree and round
@@ -109,6 +109,7 @@ class _Search:
         self._limit: Status | None = None
         self._strengthened = False
         self._deadline = inf if options.time_limit is None else time.perf_counter() + options.time_limit
+        self._first_budget = int(np.clip(_FIRST_WORK / len(incumbent.v) ** 2, 64, _STRENGTHEN_AFTER))
         self._budget = _GENERIC_BUDGET
         if isinstance(explorer, CompiledExplorer):
             self._budget = _BEST_FIRST_BUDGET if options.best_first else _DEPTH_FIRST_BUDGET
@@ -131,7 +132,7 @@ class _Search:
             while self._open and not self._finished():
                 batch = self._take()
                 if self._counts["nodes"] == 0 and isinstance(self._explorer, CompiledExplorer):
-                    budget = min(_FIRST_BUDGET, self._nodes_left())
+                    budget = min(self._first_budget, self._nodes_left())
                     self._merge([self._explore(subtree, self._incumbent, budget) for subtree in batch])
                 else:
                     self._strengthen_large_tree()

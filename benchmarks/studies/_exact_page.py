@@ -6,11 +6,20 @@ import statistics
 from collections.abc import Sequence
 
 from benchmarks.render import (
-    duration, markdown_table, number, paired_ratios, power_law, section, select, spread, timing,
+    duration,
+    markdown_table,
+    number,
+    paired_ratios,
+    power_law,
+    section,
+    select,
+    spread,
+    timing,
 )
 from benchmarks.table import Row, notes
 
-COMMAND = "python -m benchmarks --study exact --cases "
+WHOLE = "python -m benchmarks --study exact"
+COMMAND = WHOLE + " --cases "
 PAPER_MUST, PAPER_AIM = 50, 200
 
 
@@ -57,7 +66,8 @@ def _goal_line(goal, rows: list[Row]) -> list[object]:
     verdict = _verdict(goal.kind, value, goal.must, goal.aim, solved) if shape == goal.shape else "smaller size"
     unit = {"faster": "x", "fraction": "", "seconds": " s"}[goal.kind]
     must = "solved" if goal.must is None else f"{number(goal.must)}{unit}"
-    return [goal.title, *shape, len(ours), mine, peer, ratio, spread(per_seed), must, f"{number(goal.aim)}{unit}", verdict]
+    aim = f"{number(goal.aim)}{unit}"
+    return [goal.title, *shape, len(ours), mine, peer, ratio, spread(per_seed), must, aim, verdict]
 
 
 def _verdict(kind: str, value: float, must: float | None, aim: float, solved: bool) -> str:
@@ -105,13 +115,14 @@ def _peers(rows: list[Row]) -> str:
             lines.append([row["method"], row["seed"], row["status"], row["reason"] or "-", "-", "-", "-"])
             continue
         drift = (own["raw_objective"] - row["objective"]) / row["objective"]
-        bound = "-" if row["lower_bound"] is None else f"{(row['lower_bound'] - row['objective']) / row['objective']:.1e}"
-        lines.append([row["method"], row["seed"], row["status"], f"{row['objective']:.10g}", f"{drift:+.1e}", bound,
-                      f"{own['raw_violation']:.1e}"])
+        bound = (row["lower_bound"] - row["objective"]) / row["objective"]
+        figures = [f"{row['objective']:.10g}", f"{drift:+.1e}", f"{bound:+.1e}", f"{own['raw_violation']:.1e}"]
+        lines.append([row["method"], row["seed"], row["status"], *figures])
     headers = ("method", "seed", "status", "objective, re-solved", "own objective off by", "bound off by",
                "sign violation")
     text = "The solver's own objective and bound, relative to the objective of its signs after an exact re-solve."
-    return section("What the mixed-integer solvers said", text, markdown_table(headers, lines), command=COMMAND + "miqp-k10")
+    table = markdown_table(headers, lines)
+    return section("What the mixed-integer solvers said", text, table, command=COMMAND + "miqp-k10")
 
 
 def _nodes(rows: list[Row]) -> str:
@@ -123,7 +134,8 @@ def _nodes(rows: list[Row]) -> str:
                 continue
             rate = statistics.median(row["nodes"] / row["seconds"] for row in own)
             lines.append([key, method, number(statistics.median(row["nodes"] for row in own)), number(rate)])
-    return section("Nodes", markdown_table(("case", "method", "nodes", "nodes per second"), lines))
+    table = markdown_table(("case", "method", "nodes", "nodes per second"), lines)
+    return section("Nodes", "Medians. For the enumerations a node is a sign pattern.", table, command=WHOLE)
 
 
 def _growth(rows: list[Row]) -> str:
@@ -139,7 +151,8 @@ def _growth(rows: list[Row]) -> str:
         lines = [[size, duration(s), number(n)] for (size, _), s, n in zip(points, seconds, nodes, strict=True)]
         exponent = power_law([size for size, _ in points], seconds)
         parts += [f"{what}: seconds grow as {letter}^{exponent:.2f}.", markdown_table((letter, "bnb", "nodes"), lines)]
-    return section("Growth", *(parts or ["Not run."]))
+    keys = ",".join(dict.fromkeys(row["case"] for row in rows if row["case"].startswith("growth-")))
+    return section("Growth", *parts, command=COMMAND + keys) if parts else section("Growth", "Not run.")
 
 
 def _memory(rows: list[Row]) -> str:
@@ -150,7 +163,8 @@ def _memory(rows: list[Row]) -> str:
     ]
     headers = ("case", "N", "M", "K", "method", "before, MiB", "peak, MiB", "difference")
     text = "Resident memory of a process that does one run: imports, compiled code and data stand under *before*."
-    return section("Memory", text, markdown_table(headers, lines), command=COMMAND + "memory-k20,memory-enumerate,memory-fit,memory-k100")
+    keys = ",".join(dict.fromkeys(row["case"] for row in rows if row["isolated"]))
+    return section("Memory", text, markdown_table(headers, lines), command=COMMAND + keys)
 
 
 def _growth_mb(row: Row) -> float | None:
@@ -167,7 +181,8 @@ def _start_up(rows: list[Row]) -> str:
             inside = [notes(row).get("import_seconds", float("nan")) for row in chosen]
             announced = sum(notes(row).get("announced", 0) for row in chosen)
             told = f"{announced} of {len(chosen)}" if case == "start-up" else "-"
-            lines.append([f"{case}: {word}", timing(chosen), duration(statistics.median(inside)), told, goals.get(word, "-")])
+            imports = duration(statistics.median(inside))
+            lines.append([f"{case}: {word}", timing(chosen), imports, told, goals.get(word, "-")])
     headers = ("new process", "seconds", "of which imports", "announced", "must be under")
     text = "The whole life of a new Python process: `import partls` and one fit (N=200, M=90, K=15), or one import."
     return section("First call and imports", text, markdown_table(headers, lines), command=COMMAND + "start-up,import")
@@ -182,4 +197,4 @@ def _referee(rows: Sequence[Row]) -> str:
         for row in [*wrong, *other]
     ]
     table = markdown_table(("case", "seed", "method", "status", "fault"), lines) if lines else ""
-    return section("What the referee found", text, table)
+    return section("What the referee found", text, table, command=WHOLE)

@@ -1,4 +1,4 @@
-"""How fast the exact methods are, next to the published algorithms, two commercial-grade solvers and plain least squares.
+"""How fast the exact methods are, next to the published algorithms, two general solvers and plain least squares.
 
 Every goal is a ratio measured in one run on one thread, a median over seeds.
 """
