@@ -22,7 +22,7 @@ def as_matrix(X: Any, columns: tuple[Any, ...] | None) -> Floats:
     """Return X as a finite (N, M) float64 array; refuse text, gaps and wrong shapes by row and column."""
     if hasattr(X, "toarray"):  # scipy.sparse: the compressed problem is dense whatever X was
         X = X.toarray()
-    array = np.asarray(X)
+    array = _as_array(X, "X")
     if array.ndim != 2:
         raise InvalidInput(f"X must be a table of rows and columns, not {array.ndim}-dimensional: reshape it to (n, m)")
     if array.shape[0] == 0 or array.shape[1] == 0:
@@ -38,7 +38,7 @@ def as_matrix(X: Any, columns: tuple[Any, ...] | None) -> Floats:
 
 def as_vector(values: Any, name: str, length: int) -> Floats:
     """Return a finite float64 vector of the given length; a single-column table is accepted as a vector."""
-    array = np.asarray(values)
+    array = _as_array(values, name)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -50,19 +50,34 @@ def as_vector(values: Any, name: str, length: int) -> Floats:
     return vector
 
 
+def _as_array(values: Any, name: str) -> NDArray[Any]:
+    """Return an array of whatever the user gave; refuse ragged rows, masked entries and dates."""
+    if np.ma.is_masked(values):
+        raise InvalidInput(f"{name} has masked entries: fill or drop them")
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        lengths = [len(row) if hasattr(row, "__len__") else 1 for row in values]
+        odd = next((i for i, length in enumerate(lengths) if length != lengths[0]), 0)
+        raise InvalidInput(f"{name}, row {odd} has {lengths[odd]} value(s), row 0 has {lengths[0]}") from None
+    if array.dtype.kind in "mM":
+        raise InvalidInput(f"{name} holds dates or durations: turn them into numbers first")
+    return array
+
+
 def _as_float(array: NDArray[Any], name: str, columns: tuple[Any, ...] | None) -> Floats:
     if np.iscomplexobj(array):
         raise InvalidInput(f"{name} has complex values; only real numbers are supported")
     try:
         return np.asarray(array, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
     for position in np.ndindex(array.shape):
         try:
             float(array[position])
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InvalidInput(
-                f"{_place(name, position, columns)} is {array[position]!r}, not a number: encode or drop it"
+                f"{_place(name, position, columns)} is {array[position]!r}, not a number a float can hold: encode or drop it"
             ) from None
     raise InvalidInput(f"{name} cannot be read as numbers (dtype {array.dtype})")
 

@@ -25,7 +25,8 @@ class Instance:
     Parameters
     ----------
     X : (N, M) array, frame or sparse matrix
-        Finite numbers; column names are taken from a frame or from ``columns``.
+        Finite numbers; column names are taken from a frame or from ``columns``. A float64 array is not copied:
+        leave it unchanged while the instance is in use.
     y : (N,) array
         The target.
     groups
@@ -65,7 +66,7 @@ class Instance:
         self.y = _view(as_vector(y, "y", n_rows))
         self.partition = Partition.of(groups, n_columns=n_columns, columns=names, ungrouped=ungrouped)
         self.eta = _checked_eta(eta)
-        if penalty not in PENALTIES:
+        if not isinstance(penalty, str) or penalty not in PENALTIES:
             raise InvalidInput(f"penalty={penalty!r} is not one of {PENALTIES}{suggestion(str(penalty), PENALTIES)}")
         self.penalty = penalty
         self.fit_intercept = bool(fit_intercept)
