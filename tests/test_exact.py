@@ -6,7 +6,7 @@ solved from the worst start there is and in units of work of a few nodes, which 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -15,7 +15,7 @@ import pytest
 
 import partls
 from formulations import SignPattern
-from formulations.instance import Instance
+from formulations.reduction import Reduction
 from partls import branch_and_bound
 from partls.search.incumbents import leaf
 from partls.search.subtree import Incumbent
@@ -32,35 +32,34 @@ VARIANTS = [
         ("depth-first", "best-first"), ("strong", "bound-score", "max-violation"), (1, 2)
     )
 ]
-Start = Callable[[Instance, SignPattern], Incumbent]
 
 
-def worst_start(instance: Instance, root: SignPattern) -> Incumbent:
-    """Return the worst of a few complete patterns within the root: an incumbent that prunes next to nothing."""
+def worst_start(reduction: Reduction, root: SignPattern) -> Incumbent:
+    """Return the worse of two complete patterns within the root: an incumbent that prunes next to nothing."""
     patterns = [SignPattern(tuple(s or sign for s in root)) for sign in (1, -1)]
-    return max((leaf(instance.reduction, pattern) for pattern in patterns), key=lambda incumbent: incumbent.value)
+    return max((leaf(reduction, pattern) for pattern in patterns), key=lambda incumbent: incumbent.value)
 
 
 @pytest.fixture
-def hard_search(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., partls.Result]]:
+def hard_search(monkeypatch: pytest.MonkeyPatch) -> Callable[..., partls.Result]:
     """Solve by branch and bound from a bad start, in rounds of a few nodes, strengthening the bound early."""
-    search = branch_and_bound._Search.__init__
+    begin = branch_and_bound._Search.__init__
 
-    def from_worst(self: Any, *args: Any, **kwargs: Any) -> None:
-        search(self, *args, **kwargs)
-        self._incumbent = worst_start(hard.instance, self._open[0].signs)
+    def in_small_units(self: Any, *args: Any, **kwargs: Any) -> None:
+        begin(self, *args, **kwargs)
+        assert self._first_budget > 1
+        assert self._budget > 2
+        self._first_budget, self._budget = 1, 2
 
     def hard(case: Tiny, **options: Any) -> partls.Result:
-        hard.instance = Instance(case.X, case.y, case.labels, ungrouped="free", **case.options)
         with monkeypatch.context() as patch:
-            patch.setattr(branch_and_bound._Search, "__init__", from_worst)
-            for name, size in {"_FIRST_BUDGET": 1, "_STRENGTHEN_AFTER": 4, "_ROUND": 3}.items():
-                patch.setattr(branch_and_bound, name, size)
-            for name in ("_DEPTH_FIRST_BUDGET", "_BEST_FIRST_BUDGET", "_GENERIC_BUDGET"):
-                patch.setattr(branch_and_bound, name, 2)
+            patch.setattr(branch_and_bound._Search, "__init__", in_small_units)
+            patch.setattr(branch_and_bound, "_first_incumbent", lambda g, root, *_: worst_start(g.reduction, root))
+            patch.setattr(branch_and_bound, "_STRENGTHEN_AFTER", 4)
+            patch.setattr(branch_and_bound, "_ROUND", 3)
             return solved(case, "bnb", **options)
 
-    yield hard
+    return hard
 
 
 def solved(case: Tiny, method: str, **options: Any) -> partls.Result:
