@@ -12,6 +12,8 @@ import numpy as np
 from benchmarks.contract import Answer
 from benchmarks.table import Row
 
+TINY = {"N": 24, "M": 12, "K": 4}
+
 
 def request(case: Any, run: Any, seed: int) -> str:
     return json.dumps({"case": asdict(case) | {"runs": []}, "run": asdict(run), "seed": seed})
@@ -32,8 +34,11 @@ def main() -> None:
     asked = json.loads(sys.stdin.read())
     case, run = Case(**asked["case"]), Run(**asked["run"])
     problem = datasets()[case.dataset](asked["seed"], **case.settings)
+    tiny = datasets()["synthetic"](0, **TINY)
     with threadpool_limits(1):
-        row, answer = measure(case, run, problem, asked["seed"], warm_up=True)
+        if not run.make().reason_to_skip(tiny):
+            run.make().warm_up(tiny)  # not on the problem itself, whose memory would stay with the process
+        row, answer = measure(case, run, problem, asked["seed"], warm_up=False)
     coef = None if answer.coef is None else answer.coef.tolist()
     print(json.dumps([row, vars(answer) | {"coef": coef}]))
 

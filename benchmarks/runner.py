@@ -25,7 +25,7 @@ from benchmarks.table import Row, tidy
 
 logger = logging.getLogger(__name__)
 
-SHORT = 0.1  # seconds: a run shorter than this is repeated, whoever made it
+SHORT = 0.2  # seconds: a run shorter than this is repeated, whoever made it
 REPEATS = 5
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -76,9 +76,8 @@ def _as_float(array: NDArray[Any], name: str, columns: tuple[Any, ...] | None) -
         try:
             float(array[position])
         except (TypeError, ValueError, OverflowError):
-            raise InvalidInput(
-                f"{_place(name, position, columns)} is {array[position]!r}, not a number a float can hold: encode or drop it"
-            ) from None
+            found = f"{_place(name, position, columns)} is {str(array[position])[:40]!r}"
+            raise InvalidInput(f"{found}, not a number a float can hold: encode or drop it") from None
     raise InvalidInput(f"{name} cannot be read as numbers (dtype {array.dtype})")
 
 

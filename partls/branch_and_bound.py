@@ -25,7 +25,7 @@ from partls.search.compiled import CompiledExplorer
 from partls.search.generic import GenericExplorer
 from partls.search.incumbents import compiled_incumbent, plain_incumbent
 from partls.search.subtree import Exploration, Explorer, Incumbent, Subtree, Tolerances, round_to_signs
-from relaxations.active_set import ActiveSetRelaxation, GroupedProblem, group_columns
+from relaxations.active_set import ActiveSetRelaxation, GroupedProblem, OrthogonalBounder, group_columns
 from relaxations.bound import Relaxation
 
 _FIRST_WORK = 1e7  # nodes times M^2 explored in the caller's thread, which cannot be interrupted, before any other
@@ -72,7 +72,7 @@ def branch_and_bound(instance: Instance, options: SearchOptions) -> SearchOutcom
     grouped = group_columns(reduction)
     native = isinstance(options.relaxation, ActiveSetRelaxation) and grouped.reliable and not reduction.l1.any()
     incumbent = _first_incumbent(grouped, root, options, native)
-    fallback = GenericExplorer(reduction, ActiveSetRelaxation().prepare(instance), options.branching, tolerances)
+    fallback = GenericExplorer(reduction, OrthogonalBounder(reduction), options.branching, tolerances)
     explorer: Explorer
     if native:
         explorer = CompiledExplorer(grouped, options.branching, tolerances, incumbent.value)

@@ -392,3 +392,53 @@ def certify(problem: Problem, T: Any, base_passive: Any, U: Any, C: Any, n: int,
             break
         value = refined
     return value
+
+
+@compiled(numba.void, matrix, matrix)
+def copy_state(source: Any, target: Any) -> None:
+    """Copy one node's state (a plain loop compiles ten times faster than a slice assignment)."""
+    for row in range(STATE_ROWS):
+        for a in range(source.shape[1]):
+            target[row, a] = source[row, a]
+
+
+@compiled(numba.void, problem_t, matrix, integer, real)
+def decide(problem: Problem, S: Any, k: int, sign: float) -> None:
+    """Require ``sign`` of every column of group k."""
+    for a in range(problem.start[k], problem.start[k + 1]):
+        passive = S[PASSIVE, a] > 0.0
+        S[PASSIVE_SIGN, a] = sign if passive else 0.0
+        S[ACTIVE_SIGN, a] = 0.0 if passive else sign
+
+
+@compiled(numba.types.Tuple((integer, real, real)), problem_t, signs_t, real, matrix, vector, matrix, vector, matrix,
+          vector, vector, entry=True)
+def solve_node(problem: Problem, signs: Any, cutoff: float, T: Any, T_passive: Any, U: Any, C: Any, S: Any, point: Any,
+               gradient: Any) -> tuple[int, float, float]:
+    """Solve the node of ``signs`` from the root, in T and S; return (status, value, certified bound).
+
+    PRUNED is returned only if the certified bound has reached the cutoff; it is then the value too.
+    """
+    copy_state(problem.state, S)
+    for i in range(S.shape[1]):
+        for a in range(S.shape[1]):
+            T[i, a] = problem.T[i, a]
+    for k in range(signs.size):
+        if signs[k] != 0:
+            decide(problem, S, k, float(signs[k]))
+    value, certified, status = problem.value, -np.inf, UNFINISHED
+    for _ in range(200):
+        for a in range(S.shape[1]):
+            T_passive[a] = S[PASSIVE, a]
+        status, n, value = dual_steps(problem, T, U, C, 0, S, value, cutoff)
+        if status != UNFINISHED:
+            certified = certify(problem, T, T_passive, U, C, n, S, point, gradient)
+        if status == PRUNED and certified >= cutoff:
+            return PRUNED, certified, certified
+        materialise(T, T, U, C, n, S)
+        if status == SOLVED:
+            break
+        cutoff = np.inf if status == PRUNED else cutoff
+    for a in range(S.shape[1]):
+        T_passive[a] = S[PASSIVE, a]
+    return status, value, certified

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _RANK_TOLERANCE = 1e-9  # of a column's norm: nearer to the others than this, a column starts outside the tableau
 _WRONG_SIGN = 1e-11  # of the target's norm: a coefficient (columns have norm about 1) below this is zero
 _TIE = 1e-14  # of the target's norm: gradients (columns have norm about 1) closer than this are equal
+_LOOSE = 1e-9  # of the value: a kernel bound further than this below its own estimate is solved again
 _SLACK = 1e-11  # of the root's value: an optimality residual that costs more than this is refined
 _PLAINLY_INDEPENDENT = 1e4  # no need to look for dependent columns below this condition
 _MAX_CONDITION = 1e6  # the tableau is an inverse of Q = R'R: beyond this its square leaves too few digits
@@ -65,13 +66,14 @@ class GroupedProblem:
     def kernel_problem(self, upper: float, diagonal: Floats | None = None) -> Problem:
         """Return the kernel's data for a search among the solutions no worse than ``upper``."""
         kernel = load("relaxations._pivoting")
+        norm = float(np.sqrt(self.size))
         state = np.zeros((kernel.STATE_ROWS, len(self.order)))
         state[kernel.DIAGONAL] = np.diag(self.T)
         state[kernel.POINT] = self.point
         state[kernel.PASSIVE] = self.passive
         problem: Problem = kernel.Problem(
             self.R, self.z, self.reduction.rest, self.size, self.start, self.box(upper), self.T, state, self.floor,
-            _WRONG_SIGN * float(np.sqrt(self.size)), _TIE * float(np.sqrt(self.size)), _SLACK * self.floor, not self.passive.all(),
+            _WRONG_SIGN * norm, _TIE * norm, _SLACK * self.floor, not self.passive.all(),
             np.zeros(len(self.order)) if diagonal is None else diagonal, diagonal is not None,
         )
         return problem
@@ -150,8 +152,8 @@ class ActiveSetRelaxation:
         return ActiveSetBounder(instance.reduction)
 
 
-class ActiveSetBounder:
-    """Certified sign-constrained least squares at any node, by orthogonal factorisation."""
+class OrthogonalBounder:
+    """The bound by orthogonal factorisation: exact on every rank and condition, and for the L1 penalty."""
 
     def __init__(self, reduction: Reduction) -> None:
         self._reduction = reduction
@@ -159,11 +161,44 @@ class ActiveSetBounder:
         self._upper = float(reduction.z @ reduction.z) + reduction.rest
 
     def bound(self, signs: SignPattern, *, cutoff: float = inf) -> Bound:
-        """Return the bound of one node; the cutoff is not needed to be fast here."""
+        """Return the bound of one node, solved in full whatever the cutoff."""
         began = time.perf_counter()
         red = self._reduction
         column_signs = red.column_signs(signs)
         v = solve_signed(red, column_signs)
         value = self._safe.value(v, column_signs, self._upper) * red.scale
-        estimate = red.objective(v)
-        return Bound(value, estimate, v, BoundStatus.OPTIMAL, time.perf_counter() - began)
+        return Bound(value, red.objective(v), v, BoundStatus.OPTIMAL, time.perf_counter() - began)
+
+
+class ActiveSetBounder:
+    """The bound by the compiled kernel, certified; by orthogonal factorisation where the kernel has too few digits.
+
+    Solves each node from the root, so that nodes may come in any order; the search itself goes from parent to
+    child inside the kernel. Not to be shared between threads.
+    """
+
+    def __init__(self, reduction: Reduction) -> None:
+        self._reduction = reduction
+        self._orthogonal = OrthogonalBounder(reduction)
+        self._grouped = group_columns(reduction)
+        self._native = self._grouped.reliable and not reduction.l1.any()
+        if self._native:
+            self._kernel = load("relaxations._pivoting")
+            self._problem = self._grouped.kernel_problem(self._grouped.size)
+
+    def bound(self, signs: SignPattern, *, cutoff: float = inf) -> Bound:
+        """Return the bound of one node, stopping early once its certified value reaches the cutoff."""
+        if not self._native:
+            return self._orthogonal.bound(signs, cutoff=cutoff)
+        began = time.perf_counter()
+        kernel, red, M = self._kernel, self._reduction, len(self._grouped.order)
+        S, U = np.empty((kernel.STATE_ROWS, M)), np.empty((kernel.PENDING_ROWS, M))
+        status, value, certified = kernel.solve_node(
+            self._problem, np.array(signs.values, np.int8), cutoff / red.scale, np.empty((M, M)), np.empty(M), U,
+            np.empty(len(U)), S, np.empty(M), np.empty(M),
+        )
+        if status == kernel.UNFINISHED or value - certified > _LOOSE * value + _SLACK * self._grouped.size:
+            return self._orthogonal.bound(signs, cutoff=cutoff)
+        v = self._grouped.to_reduced(S[kernel.POINT] * S[kernel.PASSIVE])
+        reached = BoundStatus.CUTOFF if status == kernel.PRUNED else BoundStatus.OPTIMAL
+        return Bound(certified * red.scale, max(value, certified) * red.scale, v, reached, time.perf_counter() - began)

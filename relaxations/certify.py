@@ -70,7 +70,8 @@ class SafeBound:
         price = self._price(_infeasible(gradient, signs, red.l1).astype(np.float64), upper)
         square = float(r @ r) + red.rest
         size = float(red.z @ red.z) + red.rest
-        return square + 2.0 * float(gradient @ v) - 2.0 * price - ROUNDING * np.sqrt(square * size), price
+        value = square + 2.0 * float(gradient @ v) - 2.0 * price - ROUNDING * float(np.sqrt(square * size))
+        return value, price
 
     def _refine(self, v: Floats, signs: NDArray[np.int8]) -> Any:
         """Return v in extended precision, corrected so that the gradient vanishes where v is nonzero or free."""

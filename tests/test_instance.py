@@ -38,7 +38,7 @@ REFUSED = {
     "X is one-dimensional": ({"X": X[:, 0]}, r"X must be a table.*1-dimensional"),
     "X is a number": ({"X": 3.0}, r"X must be a table.*0-dimensional"),
     "ragged rows": ({"X": [[1, 2, 3], [4, 5], [6, 7, 8], [9, 1, 2]]}, r"X, row 1 has 2 value\(s\), row 0 has 3"),
-    "number too large": ({"X": [[1, 2, 3], [10**400, 5, 6], [6, 7, 8], [9, 1, 2]]}, r"X, row 1, column 0 is 1000"),
+    "number too large": ({"X": [[1, 2, 3], [10**400, 5, 6], [6, 7, 8], [9, 1, 2]]}, r"X, row 1, column 0 is '1000"),
     "dates": ({"X": np.full((4, 3), "2020-01-01", "datetime64[D]")}, r"X holds dates or durations"),
     "masked entries": ({"X": np.ma.masked_less(X, X.mean())}, r"X has masked entries"),
     "penalty is an array": ({"penalty": np.array(["l2", "l1"])}, r"penalty=.* is not one of"),

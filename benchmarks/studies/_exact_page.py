@@ -31,7 +31,7 @@ def page(rows: list[Row]) -> str:
 
 def _head(rows: list[Row]) -> str:
     text = (
-        "One thread. Each figure is a median over seeds; a run under 0.1 s is itself the median of five. Methods "
+        "One thread. Each figure is a median over seeds; a run under 0.2 s is itself the median of five. Methods "
         "alternate seed by seed in one process, so a ratio compares runs made within seconds of each other. Our times "
         "are the whole call on raw data, validation and compression included; peers' models are built outside the "
         "clock. `>` marks a median that the time limit cut, and a ratio with `>=` is then a lower bound."

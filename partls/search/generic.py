@@ -13,7 +13,7 @@ from formulations.reduction import Reduction
 from formulations.signs import SignPattern
 from partls.search.branching import BranchingRule
 from partls.search.subtree import Exploration, Incumbent, Subtree, Tolerances, round_to_signs, violations
-from relaxations.active_set import ActiveSetBounder
+from relaxations.active_set import OrthogonalBounder
 from relaxations.bound import Bound, Bounder, BoundStatus
 from relaxations.certify import SafeBound
 from relaxations.sign_constrained import solve_signed
@@ -27,7 +27,7 @@ class GenericExplorer:
     def __init__(self, reduction: Reduction, bounder: Bounder, rule: BranchingRule, tolerances: Tolerances) -> None:
         self._reduction = reduction
         self._bounder = bounder
-        self._exact_bounder = isinstance(bounder, ActiveSetBounder)
+        self._exact_bounder = isinstance(bounder, OrthogonalBounder)
         self._rule = rule
         self._tolerances = tolerances
         self._safe = SafeBound(reduction)
