@@ -81,17 +81,17 @@ class PatternSolver:
 
     def _solve_native(self, prefix: NDArray[np.int8], tail: NDArray[np.int64], patterns: NDArray[np.int8], coefs: bool
                       ) -> Block:
-        patterns_kernel, walk = load("partls.search._patterns"), load("partls.search._walk")
+        kernel, nodes = load("partls.search._patterns"), load("partls.search._node")
         if not hasattr(self, "_problem"):
             self._problem = self._grouped.kernel_problem(self._grouped.size)
-            self._workspace = walk.make_workspace(self._problem)
+            self._workspace = nodes.make_workspace(self._problem)
         M = len(self._grouped.order)
         values, certified = np.empty(len(patterns)), np.empty(len(patterns))
         kept = np.zeros((len(patterns) if coefs else 0, M))
         best = np.full(1 + M, np.inf)
-        patterns_kernel.complete_patterns(
+        kernel.complete_patterns(
             self._problem, self._workspace, prefix, tail, values, certified, best, kept, self.stop,
-            np.zeros(walk.N_COUNTS, np.int64),
+            np.zeros(nodes.N_COUNTS, np.int64),
         )
         in_order = None
         if coefs:

@@ -22,7 +22,7 @@ from relaxations.kernel import load
 from relaxations.sign_constrained import solve_signed
 
 if TYPE_CHECKING:
-    from relaxations._pivoting import Problem
+    from relaxations._tableau import Problem
 
 _RANK_TOLERANCE = 1e-9  # of a column's norm: nearer to the others than this, a column starts outside the tableau
 _WRONG_SIGN = 1e-11  # of the target's norm: a coefficient (columns have norm about 1) below this is zero
@@ -65,7 +65,7 @@ class GroupedProblem:
 
     def kernel_problem(self, upper: float, diagonal: Floats | None = None) -> Problem:
         """Return the kernel's data for a search among the solutions no worse than ``upper``."""
-        kernel = load("relaxations._pivoting")
+        kernel = load("relaxations._tableau")
         norm = float(np.sqrt(self.size))
         state = np.zeros((kernel.STATE_ROWS, len(self.order)))
         state[kernel.DIAGONAL] = np.diag(self.T)
@@ -183,7 +183,7 @@ class ActiveSetBounder:
         self._grouped = group_columns(reduction)
         self._native = self._grouped.reliable and not reduction.l1.any()
         if self._native:
-            self._kernel = load("relaxations._pivoting")
+            self._tableau, self._kernel = load("relaxations._tableau"), load("relaxations._pivoting")
             self._problem = self._grouped.kernel_problem(self._grouped.size)
 
     def bound(self, signs: SignPattern, *, cutoff: float = inf) -> Bound:
@@ -191,14 +191,14 @@ class ActiveSetBounder:
         if not self._native:
             return self._orthogonal.bound(signs, cutoff=cutoff)
         began = time.perf_counter()
-        kernel, red, M = self._kernel, self._reduction, len(self._grouped.order)
-        S, U = np.empty((kernel.STATE_ROWS, M)), np.empty((kernel.PENDING_ROWS, M))
+        tableau, kernel, red, M = self._tableau, self._kernel, self._reduction, len(self._grouped.order)
+        S, U = np.empty((tableau.STATE_ROWS, M)), np.empty((tableau.PENDING_ROWS, M))
         status, value, certified = kernel.solve_node(
             self._problem, np.array(signs.values, np.int8), cutoff / red.scale, np.empty((M, M)), np.empty(M), U,
             np.empty(len(U)), S, np.empty(M), np.empty(M),
         )
         if status == kernel.UNFINISHED or value - certified > _LOOSE * value + _SLACK * self._grouped.size:
             return self._orthogonal.bound(signs, cutoff=cutoff)
-        v = self._grouped.to_reduced(S[kernel.POINT] * S[kernel.PASSIVE])
+        v = self._grouped.to_reduced(S[tableau.POINT] * S[tableau.PASSIVE])
         reached = BoundStatus.CUTOFF if status == kernel.PRUNED else BoundStatus.OPTIMAL
         return Bound(certified * red.scale, max(value, certified) * red.scale, v, reached, time.perf_counter() - began)

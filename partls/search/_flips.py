@@ -10,7 +10,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from partls.search._walk import (
+from partls.search._node import (
     N_COUNTS,
     Workspace,
     close_leaf,
@@ -18,11 +18,11 @@ from partls.search._walk import (
     own_tableau,
     workspace_t,
 )
-from relaxations._pivoting import (
-    _MIN_PIVOT,
+from relaxations._tableau import (
     ACTIVE_SIGN,
     DIAGONAL,
     MAX_PENDING,
+    MIN_PIVOT,
     PASSIVE,
     PASSIVE_SIGN,
     POINT,
@@ -51,7 +51,7 @@ def most_out_of_place(S: Any, tolerance: float) -> int:
         g, d = S[POINT, a], S[DIAGONAL, a]
         wrong = min(S[PASSIVE_SIGN, a] * g + tolerance, 0.0) - max(S[ACTIVE_SIGN, a] * g - tolerance, 0.0)
         gain = wrong * wrong / abs(d)
-        if gain > best and abs(d) > _MIN_PIVOT:
+        if gain > best and abs(d) > MIN_PIVOT:
             best, i = gain, a
     return i
 

@@ -7,7 +7,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from partls.search._walk import (
+from partls.search._node import (
     NODES,
     SCRATCH,
     Workspace,
@@ -19,11 +19,11 @@ from partls.search._walk import (
     try_child,
     workspace_t,
 )
-from relaxations._pivoting import (
-    UNFINISHED,
+from relaxations._certificate import certify
+from relaxations._pivoting import UNFINISHED
+from relaxations._tableau import (
     Problem,
     bytes_t,
-    certify,
     compiled,
     integer,
     integers,

@@ -35,12 +35,12 @@ class CompiledExplorer:
 
     def explore(self, subtree: Subtree, incumbent: Incumbent, node_budget: int, stop: NDArray[np.uint8]) -> Exploration:
         """Explore one subtree inside the kernel, the GIL released."""
-        kernel, K = self._kernel, self._grouped.reduction.n_groups
+        kernel, nodes, K = self._kernel, load("partls.search._node"), self._grouped.reduction.n_groups
         if not hasattr(self._local, "workspace"):
-            self._local.workspace = kernel.make_workspace(self._problem)
+            self._local.workspace = nodes.make_workspace(self._problem)
         best = np.empty(len(self._grouped.order))
         bounds = np.array([incumbent.value, np.inf])
-        counts = np.zeros(kernel.N_COUNTS, np.int64)
+        counts = np.zeros(nodes.N_COUNTS, np.int64)
         open_signs = np.zeros((K + 3 + _DOUBTFUL_AT_ONCE, K), np.int8)
         open_values = np.zeros(len(open_signs))
         n_open = kernel.walk(
@@ -53,7 +53,7 @@ class CompiledExplorer:
             Subtree(SignPattern(tuple(signs.tolist())), float(value), doubtful=bool(np.isnan(value)))
             for signs, value in zip(open_signs[:n_open], open_values[:n_open], strict=True)
         ]
-        tally = Counter(dict(zip(kernel.COUNT_NAMES, counts.tolist(), strict=True)))
+        tally = Counter(dict(zip(nodes.COUNT_NAMES, counts.tolist(), strict=True)))
         return Exploration(incumbent, float(bounds[1]), left, tally)
 
     def strengthen(self) -> None:

@@ -25,9 +25,9 @@ def compiled_incumbent(grouped: GroupedProblem, root: SignPattern, candidates: l
 
     With decided groups in ``root`` only the candidates are solved: flips could leave the box.
     """
-    flips, walk = load("partls.search._flips"), load("partls.search._walk")
+    flips, nodes = load("partls.search._flips"), load("partls.search._node")
     problem = grouped.kernel_problem(grouped.size)
-    workspace = walk.make_workspace(problem, levels=1)
+    workspace = nodes.make_workspace(problem, levels=1)
     best, bounds = np.zeros(len(grouped.order)), np.array([np.inf, np.inf])
     free = len(root.undecided) == len(root)
     for pattern in candidates:
