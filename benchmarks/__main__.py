@@ -44,10 +44,13 @@ def _run(study, options: argparse.Namespace, target: Path | None) -> tuple[list[
     from benchmarks.runner import is_wrong, run_case
 
     rows, wrong = table.read(target) if target is not None else [], 0
-    for case in _chosen(study.cases(options.quick), options):
+    cases = study.cases(options.quick)
+    place = {case.key: i for i, case in enumerate(cases)}
+    for case in _chosen(cases, options):
         fresh = [row for seed_rows in run_case(case) for row in seed_rows]
         wrong += sum(is_wrong(row) for row in fresh)
         rows = [row for row in rows if row["case"] != case.key] + fresh
+        rows.sort(key=lambda row: place.get(row["case"], len(place)))  # stable: seeds and methods stay in order
         if target is not None:
             table.write(target, rows)
     return rows, wrong

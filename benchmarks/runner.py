@@ -99,8 +99,8 @@ def measure(case: Case, run: Run, problem: Problem, seed: int, *, warm_up: bool)
 
 
 def _timed(run: Run, problem: Problem, time_limit: float) -> Row:
-    """Run once, and again if that was short; return the median time, the last answer and the memory of the first."""
-    seconds, memory = [], {}
+    """Run once, and again if that was short; return the median times, the last answer and the memory of the first."""
+    seconds, cpu_seconds, memory = [], [], {}
     while not seconds or (seconds[0] < SHORT and len(seconds) < REPEATS):
         method = run.make()
         method.set_up(problem, time_limit)
@@ -108,15 +108,16 @@ def _timed(run: Run, problem: Problem, time_limit: float) -> Row:
         gc.disable()
         reset_peak()
         before = resident_mb()
-        began = time.perf_counter()
+        began, cpu_began = time.perf_counter(), time.process_time()
         try:
             method.run()
         finally:
             seconds.append(time.perf_counter() - began)
+            cpu_seconds.append(time.process_time() - cpu_began)
             gc.enable()
         memory = memory or {"resident_mb": before, "peak_mb": peak_mb()}
-    answer = method.answer()
-    return memory | {"seconds": statistics.median(seconds), "repeats": len(seconds), "answer": answer}
+    times = {"seconds": statistics.median(seconds), "cpu_seconds": statistics.median(cpu_seconds)}
+    return memory | times | {"repeats": len(seconds), "answer": method.answer()}
 
 
 def _measure_isolated(case: Case, run: Run, seed: int) -> tuple[Row, Answer]:

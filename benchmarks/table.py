@@ -11,12 +11,13 @@ from typing import Any
 TEXT = ("case", "dataset", "settings", "method", "method_settings", "status", "reason", "faults", "notes", "versions",
         "machine")
 WHOLE = ("seed", "N", "M", "K", "trusted", "nodes", "repeats", "sign_violations", "threads", "isolated")
-NUMBERS = ("seconds", "time_limit", "objective", "claimed", "lower_bound", "gap", "worst_violation",
+NUMBERS = ("seconds", "cpu_seconds", "time_limit", "objective", "claimed", "lower_bound", "gap", "worst_violation",
            "resident_mb", "peak_mb")
 COLUMNS = (
     "case", "dataset", "settings", "N", "M", "K", "method", "method_settings", "trusted", "seed", "status", "reason",
     "objective", "claimed", "lower_bound", "gap", "sign_violations", "worst_violation", "faults", "nodes", "seconds",
-    "repeats", "time_limit", "resident_mb", "peak_mb", "isolated", "threads", "notes", "versions", "machine",
+    "cpu_seconds", "repeats", "time_limit", "resident_mb", "peak_mb", "isolated", "threads", "notes", "versions",
+    "machine",
 )
 
 Row = dict[str, Any]

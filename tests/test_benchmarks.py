@@ -24,8 +24,7 @@ from benchmarks.runner import Case, Run, is_wrong, run_case
 from tests.oracles import brute_force
 from tests.tolerances import same_optimum
 
-ROOT = Path(__file__).resolve().parents[1]
-EXACT = ["bnb", "enumerate", "reference_bnb", "reference_enumeration"]
+EXACT = ["bnb", "enumerate", "reference_bnb", "reference_bnb_as_published", "reference_enumeration"]
 PEERS = ["gurobi_miqp", "scip_miqp"]
 
 
@@ -38,10 +37,10 @@ def optimum(problem: Problem) -> Answer:
     return Answer("optimal", found.coef, found.intercept, found.objective, found.objective)
 
 
-def solved(name: str, problem: Problem) -> Answer:
+def solved(name: str, problem: Problem, time_limit: float = 60.0) -> Answer:
     method = methods()[name]()
     assert method.reason_to_skip(problem) == ""
-    method.set_up(problem, 60.0)
+    method.set_up(problem, time_limit)
     method.run()
     return method.answer()
 
@@ -52,7 +51,9 @@ def judged(problem: Problem, *answers: Answer) -> list[list[str]]:
 
 def test_referee_passes_the_optimum():
     problem = tiny(0)
-    assert judged(problem, optimum(problem)) == [[]]
+    right = optimum(problem)
+    assert judged(problem, right) == [[]]
+    assert score(problem, replace(right, lower_bound=0.75 * right.claimed)).gap == pytest.approx(0.25)
 
 
 def test_referee_catches_a_wrong_objective():
@@ -104,15 +105,8 @@ def test_referee_catches_an_invalid_bound():
 
 
 def test_referee_catches_what_is_not_a_number_and_an_answer_without_coefficients():
-    problem = tiny(0)
-    assert any("not finite" in fault for fault in judged(problem, Answer("optimal", np.full(8, np.nan)))[0])
-    assert any("not optimal" in fault for fault in judged(problem, Answer("optimal"))[0])
-
-
-def test_referee_recomputes_the_gap():
-    problem = tiny(0)
-    right = optimum(problem)
-    assert score(problem, replace(right, lower_bound=0.75 * right.claimed)).gap == pytest.approx(0.25)
+    assert any("not finite" in fault for fault in judged(tiny(0), Answer("optimal", np.full(8, np.nan)))[0])
+    assert any("not optimal" in fault for fault in judged(tiny(0), Answer("optimal"))[0])
 
 
 @pytest.mark.parametrize("name", EXACT)
@@ -174,11 +168,15 @@ def test_licence_limit_is_a_reason():
 def test_time_out_is_a_row_with_a_status():
     problem = datasets()["synthetic"](0, N=60, M=40, K=10)
     for name in ("reference_bnb", "reference_enumeration"):
-        method = methods()[name]()
-        method.set_up(problem, 0.0)
-        method.run()
-        answer = method.answer()
+        answer = solved(name, problem, time_limit=0.0)
         assert answer.status == "time limit" and not answer.lower_bound > -np.inf
+
+
+def test_the_two_reference_searches_walk_the_same_tree():
+    problem = datasets()["synthetic"](0, N=40, M=24, K=6)
+    lean, published = solved("reference_bnb", problem), solved("reference_bnb_as_published", problem)
+    assert lean.nodes == published.nodes > 1
+    assert lean.claimed == pytest.approx(published.claimed, rel=1e-12)
 
 
 def test_datasets_are_seeded_and_as_described():
@@ -292,9 +290,9 @@ def test_a_median_that_was_cut_is_marked():
 
 
 def test_command_runs_a_case_and_writes_table_and_page(tmp_path):
-    command = [sys.executable, "-m", "benchmarks", "--quick", "--cases", "growth-k5,memory-k20", "--seeds", "1",
-               "--out", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    options = ["--quick", "--cases", "growth-k5,memory-k20", "--seeds", "1", "--out", str(tmp_path)]
+    command, root = [sys.executable, "-m", "benchmarks", *options], Path(__file__).resolve().parents[1]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     rows = table.read(tmp_path / "exact.csv")
     assert {row["case"] for row in rows} == {"growth-k5", "memory-k20"}

@@ -28,7 +28,8 @@ import numpy
 data = numpy.load(sys.argv[1])
 called = time.perf_counter()
 result = partls.solve(data["X"], data["y"], data["labels"], method="bnb", fit_intercept=bool(data["fit_intercept"]))
-notes = {"import_seconds": imported - began, "solve_seconds": time.perf_counter() - called}
+notes = {"import_seconds": imported - began, "solve_seconds": time.perf_counter() - called,
+         "cpu_seconds": time.process_time()}
 print(json.dumps([result.status.value, result.coef.tolist(), result.intercept, result.objective, result.lower_bound,
                   result.n_nodes, notes]))
 """
