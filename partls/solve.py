@@ -24,7 +24,6 @@ from relaxations.bound import Relaxation
 METHODS = ("auto", "bnb", "enumerate")
 SEARCHES = ("depth-first", "best-first")
 RELAXATIONS: dict[str, type[Relaxation]] = {"active-set": ActiveSetRelaxation}
-_ENUMERATE_UP_TO = 2  # groups: with four patterns or fewer the full list is as quick as a tree
 
 
 def solve(
@@ -60,8 +59,8 @@ def solve(
     X, y, groups, eta, penalty, fit_intercept, penalize_intercept, sample_weight, ungrouped
         The problem; see ``formulations.Instance``.
     method : {"auto", "bnb", "enumerate"}
-        Branch and bound, or all 2^K sign patterns. "auto" enumerates up to two groups and otherwise uses branch
-        and bound; ``result.method`` says what ran.
+        Branch and bound, or all 2^K sign patterns. "auto" enumerates when more than the best solution is to be
+        kept, which only a full list can prove, and otherwise uses branch and bound; ``result.method`` says what ran.
     relaxation
         The bound of branch and bound: a name, or any ``Relaxation`` object.
     search : {"depth-first", "best-first"}
@@ -121,7 +120,7 @@ def solve_instance(
     with single_threaded_blas():
         root = a_priori_signs(instance, signs)
         start = starting_signs(instance, warm_start, root)
-        if method == "enumerate" or (method == "auto" and len(root.undecided) <= _ENUMERATE_UP_TO):
+        if method == "enumerate" or (method == "auto" and keep != "best"):
             listed = enumerate_patterns(instance, root=root, keep=keep, time_limit=time_limit, max_groups=max_groups)
             return _finish(
                 instance, root, listed.incumbent, listed.lower_bound, listed.limit, listed.counts, method="enumerate",

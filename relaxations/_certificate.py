@@ -10,19 +10,8 @@ from typing import Any
 import numba
 import numpy as np
 
-from relaxations._tableau import (
-    ACTIVE_SIGN,
-    PASSIVE,
-    PASSIVE_SIGN,
-    POINT,
-    Problem,
-    compiled,
-    integer,
-    matrix,
-    problem_t,
-    real,
-    vector,
-)
+from relaxations._compile import compiled, integer, matrix, real, vector
+from relaxations._tableau import ACTIVE_SIGN, PASSIVE, PASSIVE_SIGN, POINT, Problem, problem_t
 
 _MARGIN = 1e-14  # rounding of a certified value, relative to the norms of the residual and of the data
 _CORRECTIONS = 2  # refinements of a point whose optimality residual costs too much

@@ -15,6 +15,7 @@ from relaxations._certificate import (
     certify,
     disjunction,
 )
+from relaxations._compile import compiled, flag, integer, matrix, real, signs_t, vector
 from relaxations._tableau import (
     ACTIVE_SIGN,
     DIAGONAL,
@@ -24,20 +25,13 @@ from relaxations._tableau import (
     PASSIVE_SIGN,
     POINT,
     Problem,
-    compiled,
     copy_state,
     decide,
-    flag,
-    integer,
     materialise,
-    matrix,
     pending_row,
     pivot,
     problem_t,
-    real,
-    signs_t,
     trial_t,
-    vector,
 )
 
 SOLVED, PRUNED, UNFINISHED = 0, 1, 2

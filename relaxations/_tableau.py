@@ -16,32 +16,7 @@ from typing import Any, NamedTuple
 
 import numba
 
-njit: Any = numba.njit
-real, integer, flag = numba.float64, numba.int64, numba.boolean
-vector, matrix, cube = real[::1], real[:, ::1], real[:, :, ::1]
-signs_t, signs_table, integers, bytes_t = numba.int8[::1], numba.int8[:, ::1], integer[::1], numba.uint8[::1]
-
-
-def compiled(result: Any, *arguments: Any, entry: bool = False, finite: bool = False) -> Any:
-    """Compile a function for these types when its module is imported, or load it from the cache.
-
-    Explicit types keep numba from compiling a variant per literal argument, and only an ``entry`` can be
-    called from Python: both cut the first start to a third. ``finite`` promises that no NaN matters inside,
-    which lets minima and maxima run in vector registers.
-    """
-    options: dict[str, Any] = {
-        "nogil": True, "error_model": "numpy", "no_cpython_wrapper": not entry, "no_cfunc_wrapper": True,
-        "fastmath": {"contract", "nsz", "arcp", "reassoc"} | ({"nnan"} if finite else set()),
-    }
-
-    def compile_cached(function: Any) -> Any:
-        try:
-            return njit(result(*arguments), cache=True, **options)(function)
-        except RuntimeError:  # no folder to cache in: compile for this process alone
-            return njit(result(*arguments), **options)(function)
-
-    return compile_cached
-
+from relaxations._compile import compiled, flag, integer, integers, matrix, real, vector
 
 # Rows of a node's state: the tableau's diagonal; the coefficient of a passive and the gradient of an active
 # column; the sign required of a passive and of an active column (0: undecided); 1 if passive.

@@ -18,6 +18,7 @@ from partls.search._node import (
     own_tableau,
     workspace_t,
 )
+from relaxations._compile import compiled, integer, matrix, real, signs_t, vector
 from relaxations._tableau import (
     ACTIVE_SIGN,
     DIAGONAL,
@@ -27,17 +28,11 @@ from relaxations._tableau import (
     PASSIVE_SIGN,
     POINT,
     Problem,
-    compiled,
     copy_state,
     decide,
-    integer,
-    matrix,
     pending_row,
     pivot,
     problem_t,
-    real,
-    signs_t,
-    vector,
 )
 
 _WORTH = 1e-10  # relative improvement below which a flip is not worth a move
@@ -54,6 +49,16 @@ def most_out_of_place(S: Any, tolerance: float) -> int:
         if gain > best and abs(d) > MIN_PIVOT:
             best, i = gain, a
     return i
+
+
+@compiled(integer, vector)
+def cheapest(values: Any) -> int:
+    """Return the index of the smallest value."""
+    k = 0
+    for other in range(values.size):
+        if values[other] < values[k]:
+            k = other
+    return k
 
 
 @compiled(numba.types.Tuple((integer, real)), problem_t, workspace_t, integer, integer)
@@ -102,15 +107,24 @@ def improve(problem: Problem, ws: Workspace, signs: Any, best: Any, bounds: Any,
     K = signs.size
     enter(problem, ws, signs, np.inf, counts)
     close_leaf(problem, ws, 0, best, bounds)
-    values = np.empty(K)
+    values, order = np.empty(K), np.zeros(K, np.int64)
+    n_paired = min(n_paired, K)
     for _ in range(n_rounds):
         before = ws.value[0]
-        for k in range(K):
-            values[k] = move(problem, ws, k, k, best, bounds)
-        if ws.value[0] == before:
-            cheapest = np.argsort(values)[:n_paired]
-            for a in range(cheapest.size):
-                for b in range(a):
-                    move(problem, ws, cheapest[a], cheapest[b], best, bounds)
+        for trial in range(K + n_paired * n_paired):
+            first = second = trial
+            if trial >= K:  # pairs, once no single flip has paid, of the groups that were cheapest to flip
+                a, b = divmod(trial - K, n_paired)
+                if ws.value[0] < before:
+                    break
+                if b == 0:
+                    order[a] = cheapest(values)
+                    values[order[a]] = np.inf
+                if b >= a:
+                    continue
+                first, second = order[a], order[b]
+            value = move(problem, ws, first, second, best, bounds)
+            if trial < K:
+                values[trial] = value
         if ws.value[0] == before:
             break

@@ -8,6 +8,7 @@ import numba
 import numpy as np
 
 from relaxations._certificate import certify
+from relaxations._compile import compiled, cube, flag, integer, integers, matrix, real, signs_t, signs_table, vector
 from relaxations._pivoting import PRUNED, UNFINISHED, dual_steps, solve_node
 from relaxations._tableau import (
     PASSIVE,
@@ -15,20 +16,10 @@ from relaxations._tableau import (
     POINT,
     STATE_ROWS,
     Problem,
-    compiled,
     copy_state,
-    cube,
     decide,
-    flag,
-    integer,
-    integers,
     materialise,
-    matrix,
     problem_t,
-    real,
-    signs_t,
-    signs_table,
-    vector,
 )
 
 SCRATCH = 0  # the trial slot for a single trial

@@ -20,18 +20,9 @@ from partls.search._node import (
     workspace_t,
 )
 from relaxations._certificate import certify
+from relaxations._compile import bytes_t, compiled, integer, integers, matrix, signs_t, vector
 from relaxations._pivoting import UNFINISHED
-from relaxations._tableau import (
-    Problem,
-    bytes_t,
-    compiled,
-    integer,
-    integers,
-    matrix,
-    problem_t,
-    signs_t,
-    vector,
-)
+from relaxations._tableau import Problem, problem_t
 
 
 @compiled(numba.void, problem_t, workspace_t, *(integer,) * 3, matrix, signs_t, *(vector,) * 3, matrix)

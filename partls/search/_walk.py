@@ -26,25 +26,12 @@ from partls.search._node import (
 from relaxations._certificate import (
     disjunction,
 )
+from relaxations._compile import bytes_t, compiled, integer, integers, real, signs_t, signs_table, vector
 from relaxations._pivoting import (
     PRUNED,
     UNFINISHED,
 )
-from relaxations._tableau import (
-    DIAGONAL,
-    PASSIVE,
-    POINT,
-    Problem,
-    bytes_t,
-    compiled,
-    integer,
-    integers,
-    problem_t,
-    real,
-    signs_t,
-    signs_table,
-    vector,
-)
+from relaxations._tableau import DIAGONAL, PASSIVE, POINT, Problem, problem_t
 
 MAX_VIOLATION, BOUND_SCORE = 0, 1  # how branching candidates are ranked
 
@@ -185,12 +172,13 @@ def walk(problem: Problem, rules: Rules, ws: Workspace, signs: Any, best: Any, b
         return 0
     level = 0
     first = counts[NODES]
-    while level >= 0:
-        if counts[NODES] - first >= budget or stop[0] != 0:
-            break
+    room = open_signs.shape[0] - ws.signs.shape[0] - 2
+    while level >= 0 and counts[NODES] - first < budget and stop[0] == 0 and n_open <= room:
         n = rank_candidates(problem, ws, level, rules.ranking, rules.n_candidates)
-        outcome = branch(problem, rules, ws, level, n, bounds, counts) if n > 0 else -1
-        if n == 0:
+        outcome = -1
+        if n > 0:
+            outcome = branch(problem, rules, ws, level, n, bounds, counts)
+        else:
             certified = close_leaf(problem, ws, level, best, bounds)
             counts[LEAVES] += 1
             if certified >= cutoff_of(bounds, rules):
@@ -200,9 +188,6 @@ def walk(problem: Problem, rules: Rules, ws: Workspace, signs: Any, best: Any, b
                 open_values[n_open] = np.nan
                 n_open += 1
                 counts[DOUBTFUL] += 1
-                if n_open > open_signs.shape[0] - ws.signs.shape[0] - 2:
-                    level = backtrack(problem, rules, ws, level, bounds, counts)
-                    break
         if outcome == 1:
             level += 1
             counts[NODES] += 1
