@@ -28,6 +28,7 @@ from partls.search.subtree import Exploration, Explorer, Incumbent, Subtree, Tol
 from relaxations.active_set import ActiveSetRelaxation, GroupedProblem, OrthogonalBounder, group_columns
 from relaxations.bound import Relaxation
 
+_NO_LOCAL_SEARCH = 12  # groups: smaller trees need no incumbent to start with
 _FIRST_WORK = 1e7  # nodes times M^2 explored in the caller's thread, which cannot be interrupted, before any other
 _STRENGTHEN_AFTER = 1000  # nodes: the diagonal then costs about what the search has cost so far
 _ROUND = 16  # subtrees per round: more than the cores, so that a round ends evenly
@@ -90,6 +91,8 @@ def _first_incumbent(grouped: GroupedProblem, root: SignPattern, options: Search
     relaxed = grouped.to_reduced(grouped.point)
     candidates = [round_to_signs(relaxed, reduction.labels, root)]
     candidates += [options.start] if options.start is not None else []
+    if native and len(root.undecided) <= _NO_LOCAL_SEARCH and options.time_limit is None and options.node_limit is None:
+        return Incumbent(grouped.size, np.zeros(len(relaxed)))  # the search itself is over before a better one pays
     if native:
         return compiled_incumbent(grouped, root, candidates)
     return plain_incumbent(reduction, root, candidates)

@@ -123,14 +123,17 @@ def polynomial(seed: int) -> Tiny:
 
 
 def conditioned(seed: int, *, condition: float | None = None, n_columns: int = 8, n_groups: int = 3) -> Tiny:
-    """Centred columns of norm one with (about) a given condition number and a target along every direction."""
+    """Centred columns of norm one with a given condition number (to a percent) and a target along every direction."""
     rng = np.random.default_rng([11, seed])
     condition = 10.0 ** rng.integers(4, 7) if condition is None else condition
     U = rng.normal(size=(30, n_columns + 1))
     U = np.linalg.qr(U - U.mean(axis=0))[0]
     V = np.linalg.qr(rng.normal(size=(n_columns, n_columns)))[0]
-    X = U[:, :n_columns] * np.geomspace(1.0, 1.0 / condition, n_columns) @ V.T
-    X = X / np.linalg.norm(X, axis=0)
+    aim = condition
+    for _ in range(6):  # scaling the columns changes the condition number
+        X = U[:, :n_columns] * np.geomspace(1.0, 1.0 / aim, n_columns) @ V.T
+        X = X / np.linalg.norm(X, axis=0)
+        aim *= condition / np.linalg.cond(X)
     return Tiny(X, U @ rng.normal(size=n_columns + 1), split(rng, n_columns, n_groups))
 
 
@@ -196,6 +199,9 @@ FAMILIES: dict[str, Family] = {
     "free columns": free_columns,
     "singletons": singletons,
 }
-FULL_RANK = ("overdetermined", "correlated", "subset sum", "l2", "weights", "no intercept", "l2 intercept", "singletons")
-DEPENDENT = ("integers", "duplicates", "constants", "one-hot", "reachable", "underdetermined", "l2, dependent",
-             "l1, dependent")
+FULL_RANK = (
+    "overdetermined", "correlated", "subset sum", "l2", "weights", "no intercept", "l2 intercept", "singletons",
+)
+DEPENDENT = (
+    "integers", "duplicates", "constants", "one-hot", "reachable", "underdetermined", "l2, dependent", "l1, dependent",
+)

@@ -12,7 +12,6 @@ from partls.search._node import (
     LEAVES,
     NODES,
     PRUNES,
-    SCRATCH,
     Workspace,
     at_t,
     close_leaf,
@@ -87,11 +86,13 @@ def cutoff_of(bounds: Any, rules: Rules) -> float:
     return bounds[0] - max(rules.relative * bounds[0], rules.absolute)
 
 
-@compiled(integer, problem_t, rules_t, workspace_t, integer, integer, vector, integers)
-def branch(problem: Problem, rules: Rules, ws: Workspace, level: int, n: int, bounds: Any, counts: Any) -> int:
-    """Try both signs of the best-ranked groups; return +1 descended, 0 a sign was fixed in place, -1 closed.
+@compiled(integer, problem_t, rules_t, workspace_t, integer, integer, real, vector, integers)
+def branch(problem: Problem, rules: Rules, ws: Workspace, level: int, n: int, only: float, bounds: Any, counts: Any
+           ) -> int:
+    """Try the signs of the best-ranked groups; return +1 descended, 0 a sign was fixed in place, -1 closed.
 
-    A side that cannot improve fixes the other sign without branching.
+    A side that cannot improve fixes the other sign without branching. ``only`` (+1 or -1, else 0) is the one
+    sign left to try of a group whose other sign has been explored.
     """
     cutoff = cutoff_of(bounds, rules)
     scratch, side, top = 0, 1, 2  # slots, which trade places so that no trial is run twice
@@ -102,6 +103,8 @@ def branch(problem: Problem, rules: Rules, ws: Workspace, level: int, n: int, bo
         k = ws.candidates[c]
         alive, sign, low, high, low_n, low_unfinished, low_value = 0, 0.0, 0.0, 0.0, 0, False, 0.0
         for s in (1.0, -1.0):
+            if s == -only:
+                continue
             status, pending, value = try_child(problem, ws, level, k, s, cutoff, scratch, counts)
             if status == PRUNED:
                 counts[PRUNES] += 1
@@ -132,28 +135,6 @@ def branch(problem: Problem, rules: Rules, ws: Workspace, level: int, n: int, bo
     return 1
 
 
-@compiled(integer, problem_t, rules_t, workspace_t, integer, vector, integers)
-def backtrack(problem: Problem, rules: Rules, ws: Workspace, level: int, bounds: Any, counts: Any) -> int:
-    """Move to the deepest level whose other sign is still open and may improve; return it, or -1 when none is."""
-    while level >= 0:
-        k = ws.later_group[level]
-        if k >= 0:
-            ws.later_group[level] = -1
-            sign = float(ws.later_sign[level])
-            cutoff = cutoff_of(bounds, rules)
-            load_pending(ws, level, SCRATCH)
-            status, n, value = try_child(problem, ws, level, k, sign, cutoff, SCRATCH, counts)
-            counts[NODES] += 1
-            if status != PRUNED:
-                settle(problem, ws, level, level, SCRATCH, n, value, status == UNFINISHED, counts)
-                ws.signs[level, k] = np.int8(sign)
-                return level
-            counts[PRUNES] += 1
-            bounds[1] = min(bounds[1], value)
-        level -= 1
-    return -1
-
-
 @compiled(integer, problem_t, rules_t, workspace_t, signs_t, vector, vector, integer, bytes_t, integers, signs_table,
           vector, entry=True)
 def walk(problem: Problem, rules: Rules, ws: Workspace, signs: Any, best: Any, bounds: Any, budget: int, stop: Any,
@@ -170,38 +151,47 @@ def walk(problem: Problem, rules: Rules, ws: Workspace, signs: Any, best: Any, b
         bounds[1] = min(bounds[1], ws.value[0])
         counts[PRUNES] += 1
         return 0
-    level = 0
+    level, closed = 0, False
     first = counts[NODES]
     room = open_signs.shape[0] - ws.signs.shape[0] - 2
-    while level >= 0 and counts[NODES] - first < budget and stop[0] == 0 and n_open <= room:
-        n = rank_candidates(problem, ws, level, rules.ranking, rules.n_candidates)
-        outcome = -1
-        if n > 0:
-            outcome = branch(problem, rules, ws, level, n, bounds, counts)
-        else:
-            certified = close_leaf(problem, ws, level, best, bounds)
-            counts[LEAVES] += 1
-            if certified >= cutoff_of(bounds, rules):
-                bounds[1] = min(bounds[1], certified)
-            else:
-                copy_signs(ws.signs[level], open_signs[n_open])
-                open_values[n_open] = np.nan
-                n_open += 1
-                counts[DOUBTFUL] += 1
-        if outcome == 1:
-            level += 1
+    while level >= 0 and n_open <= room:
+        only = 0.0
+        if closed:  # up to the deepest level whose other sign is still open
+            if ws.later_group[level] < 0:
+                level -= 1
+                continue
+            ws.candidates[0], only, n = ws.later_group[level], float(ws.later_sign[level]), 1
+            ws.later_group[level] = -1
             counts[NODES] += 1
-        elif outcome == -1:
-            level = backtrack(problem, rules, ws, level, bounds, counts)
-    if level >= 0:
-        for upper in range(level + 1):
-            if upper == level:
-                copy_signs(ws.signs[level], open_signs[n_open])
-                open_values[n_open] = ws.value[level] + disjunction(problem, ws.S[level])
-                n_open += 1
-            if upper < level and ws.later_group[upper] >= 0:
-                copy_signs(ws.signs[upper], open_signs[n_open])
-                open_signs[n_open, ws.later_group[upper]] = ws.later_sign[upper]
-                open_values[n_open] = ws.later_value[upper]
-                n_open += 1
+        else:
+            if counts[NODES] - first >= budget or stop[0] != 0:
+                break
+            n = rank_candidates(problem, ws, level, rules.ranking, rules.n_candidates)
+        if n > 0:
+            outcome = branch(problem, rules, ws, level, n, only, bounds, counts)
+            closed = outcome == -1
+            if outcome == 1:
+                level += 1
+                counts[NODES] += 1
+            continue
+        certified = close_leaf(problem, ws, level, best, bounds)
+        closed = True
+        counts[LEAVES] += 1
+        if certified >= cutoff_of(bounds, rules):
+            bounds[1] = min(bounds[1], certified)
+        else:
+            copy_signs(ws.signs[level], open_signs[n_open])
+            open_values[n_open] = np.nan
+            n_open += 1
+            counts[DOUBTFUL] += 1
+    for upper in range(level + 1):
+        if ws.later_group[upper] >= 0:
+            copy_signs(ws.signs[upper], open_signs[n_open])
+            open_signs[n_open, ws.later_group[upper]] = ws.later_sign[upper]
+            open_values[n_open] = ws.later_value[upper]
+            n_open += 1
+    if level >= 0 and not closed:
+        copy_signs(ws.signs[level], open_signs[n_open])
+        open_values[n_open] = ws.value[level] + disjunction(problem, ws.S[level])
+        n_open += 1
     return n_open

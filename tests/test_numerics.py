@@ -1,0 +1,278 @@
+"""Numbers that can be trusted: well and ill conditioned, rank deficient, and bounds that are never too high."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import partls
+from formulations import Instance, SignPattern
+from partls.search.branching import StrongBranching
+from partls.search.compiled import CompiledExplorer
+from partls.search.incumbents import leaf
+from partls.search.subtree import Incumbent, Subtree, Tolerances
+from relaxations import ActiveSetRelaxation, BoundStatus
+from relaxations.active_set import group_columns
+from relaxations.certify import SafeBound
+from relaxations.diagonal import group_rise, optimal_diagonal
+from tests.families import DEPENDENT, FAMILIES, FULL_RANK, conditioned, correlated, overdetermined
+from tests.oracles import brute_force, kkt_residual, sign_constrained
+from tests.strategies import Tiny
+from tests.tolerances import COEFFICIENTS, KKT, OPTIMUM, VANISHING, same_optimum
+
+METHODS = ("bnb", "enumerate")
+GO_ON = np.zeros(1, np.uint8)
+
+
+def solved(case: Tiny, method: str) -> partls.Result:
+    return partls.solve(case.X, case.y, case.labels, method=method, ungrouped="free", **case.options)
+
+
+def instance_of(case: Tiny) -> Instance:
+    return Instance(case.X, case.y, case.labels, ungrouped="free", **case.options)
+
+
+def column_signs(case: Tiny, signs: Iterable[int]) -> np.ndarray:
+    return np.append(list(signs), 0)[list(case.labels)]
+
+
+def node_optimum(case: Tiny, signs: SignPattern) -> float:
+    """Return the oracle's optimum of a node's relaxation: undecided groups unconstrained."""
+    stated = {"labels": np.array(case.labels), **case.options}
+    return sign_constrained(case.X, case.y, column_signs(case, signs), **stated).objective
+
+
+def best_below(objectives: dict[tuple[int, ...], float], signs: SignPattern) -> float:
+    """Return the least objective of the complete patterns in the box of ``signs``."""
+    return min(value for pattern, value in objectives.items() if signs.contains(SignPattern(pattern)))
+
+
+def random_nodes(case: Tiny, seed: int, count: int) -> list[SignPattern]:
+    rng = np.random.default_rng([31, seed])
+    drawn = rng.choice([-1, 0, 1], size=(count, case.n_groups))
+    return [SignPattern.free(case.n_groups), *(SignPattern(tuple(row)) for row in drawn.tolist())]
+
+
+def is_below(bound: float, truth: float, case: Tiny) -> bool:
+    """Whether a certified value is no higher than the truth, up to the rounding the contract allows."""
+    return bound <= truth + VANISHING * float(np.square(case.weighted_y).sum())
+
+
+# Answers
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("family", FULL_RANK)
+def test_full_rank_data_are_solved_to_ten_digits(family: str, method: str) -> None:
+    for seed in range(2000, 2006):
+        case = FAMILIES[family](seed)
+        oracle = brute_force(case.X, case.y, case.labels, **case.options)
+        result = solved(case, method)
+        assert result.objective == pytest.approx(oracle.objective, rel=OPTIMUM, abs=0)
+        assert result.audit().kkt_residual <= COEFFICIENTS
+        found = {"coef": result.coef, "intercept": result.intercept, "labels": np.array(case.labels)}
+        assert kkt_residual(case.X, case.y, column_signs(case, result.signs), **found, **case.options).worst <= KKT
+
+
+def test_a_large_answer_is_optimal_for_its_signs() -> None:
+    case = overdetermined(7, n_rows=200, n_columns=90, n_groups=15)
+    result = solved(case, "bnb")
+    alone = sign_constrained(case.X, case.y, column_signs(case, result.signs))
+    assert result.objective == pytest.approx(alone.objective, rel=OPTIMUM, abs=0)
+    assert result.audit().kkt_residual <= COEFFICIENTS
+    assert (column_signs(case, result.signs) * result.coef >= 0).all()
+
+
+def powers(low: float, degree: int, seed: int = 0) -> Tiny:
+    """Polynomial features on [low, low + 1] in two interleaved groups."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(low, low + 1.0, size=40)
+    return Tiny(x[:, None] ** np.arange(1, degree + 1), np.sin(8.0 * x) + 0.1 * rng.normal(size=40), (0, 1) * 3)
+
+
+ILL_CONDITIONED = {f"{c:.0e}, {s}": conditioned(s, condition=c) for c in (1e4, 1e6, 1e8) for s in range(4)}
+ILL_CONDITIONED |= {f"powers from {low}": powers(low, 6) for low in (0.0, 1.0, 3.0)}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("case", ILL_CONDITIONED.values(), ids=ILL_CONDITIONED)
+def test_ill_conditioned_data_are_solved_and_proved(case: Tiny, method: str) -> None:
+    centred = case.X - case.X.mean(axis=0)  # the oracle has no remedy of its own against a column's offset
+    oracle = brute_force(centred, case.y - case.y.mean(), case.labels, fit_intercept=False)
+    result = solved(case, method)
+    cancelling = np.abs(case.X) @ np.abs(result.coef) + abs(result.intercept) + np.abs(case.y)
+    rounding = 4 * np.finfo(float).eps * float(cancelling @ np.abs(result.instance.residual(result.coef, result.intercept)))
+    assert result.objective == pytest.approx(oracle.objective, abs=OPTIMUM * oracle.objective + rounding)
+    assert result.lower_bound <= oracle.objective * (1 + OPTIMUM) + rounding
+    assert result.status is partls.Status.OPTIMAL
+    assert result.audit().passed
+
+
+def test_the_ill_conditioned_cases_are() -> None:
+    for name, case in ILL_CONDITIONED.items():
+        centred = case.X - case.X.mean(axis=0)
+        condition = np.linalg.cond(centred / np.linalg.norm(centred, axis=0))
+        assert condition == pytest.approx(float(name.split(",")[0]), rel=0.05) if "," in name else condition > 1e4
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("family", DEPENDENT)
+def test_dependent_columns_get_finite_weights(family: str, method: str) -> None:
+    for seed in range(2000, 2012):
+        case = FAMILIES[family](seed)
+        result = solved(case, method)
+        oracle = brute_force(case.X, case.y, case.labels, **case.options)
+        assert result.objective == same_optimum(oracle.objective, case.weighted_y)
+        numbers = [*result.coef, result.intercept, *result.alpha, *result.beta, result.lower_bound, result.gap]
+        assert np.isfinite(numbers).all()
+        weights = np.linalg.norm(case.X, axis=0) * np.abs(result.coef)
+        assert weights.max() <= 1e6 * (np.linalg.norm(case.y) or 1.0)
+        assert result.audit().passed
+
+
+# Bounds
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_node_bound_is_the_optimum_of_the_node_and_never_above(family: str) -> None:
+    for seed in range(2):
+        case = FAMILIES[family](seed)
+        bounder = ActiveSetRelaxation().prepare(instance_of(case))
+        for signs in random_nodes(case, seed, 6):
+            truth, bound = node_optimum(case, signs), bounder.bound(signs)
+            assert bound.status is BoundStatus.OPTIMAL
+            assert is_below(bound.value, truth, case)
+            assert bound.value == pytest.approx(truth, rel=1e-8, abs=1e-8 * np.square(case.weighted_y).sum())
+            assert bound.estimate == same_optimum(truth, case.weighted_y)
+
+
+def test_a_bound_that_is_too_high_would_be_noticed() -> None:
+    case = overdetermined(11)
+    bounder = ActiveSetRelaxation().prepare(instance_of(case))
+    for signs in random_nodes(case, 11, 20):
+        truth, bound = node_optimum(case, signs), bounder.bound(signs)
+        assert is_below(bound.value, truth, case)
+        assert not is_below(bound.value * (1 + 1e-6), truth, case)
+
+
+@pytest.mark.parametrize("family", ["overdetermined", "correlated", "l2", "l1", "weights", "conditioned"])
+def test_any_point_whatever_gives_a_safe_bound(family: str) -> None:
+    """The certificate owes nothing to the point it starts from: not even that it is near the optimum."""
+    for seed in range(3):
+        case = FAMILIES[family](seed)
+        reduction = instance_of(case).reduction
+        safe, rng = SafeBound(reduction), np.random.default_rng(seed)
+        for signs in random_nodes(case, seed, 4):
+            columns, truth = reduction.column_signs(signs), node_optimum(case, signs)
+            best = ActiveSetRelaxation().prepare(instance_of(case)).bound(signs).coef
+            for v in (0 * best, best * (1 + 1e-9), best * 1.1, rng.normal(size=len(best)), -best):
+                upper = max(reduction.objective(best) / reduction.scale, truth / reduction.scale)
+                assert is_below(safe.value(v, columns, upper) * reduction.scale, truth, case)
+
+
+def explorer_of(case: Tiny, *, strengthened: bool, tolerance: float = 0.0) -> CompiledExplorer:
+    """Return the compiled search among all solutions; without a tolerance it closes nothing that could improve."""
+    grouped = group_columns(instance_of(case).reduction)
+    explorer = CompiledExplorer(grouped, StrongBranching(), Tolerances(tolerance, 0.0), grouped.size)
+    if strengthened:
+        explorer.strengthen()
+    return explorer
+
+
+KERNEL = ["overdetermined", "correlated", "integers", "duplicates", "one-hot", "underdetermined", "subset sum", "l2"]
+
+
+@pytest.mark.parametrize("strengthened", [False, True])
+@pytest.mark.parametrize("family", KERNEL)
+def test_what_the_kernel_closes_is_certified(family: str, strengthened: bool) -> None:
+    """With the cutoff below a node's own bound the kernel must close the node, at a value that is no lie."""
+    n_closed = 0
+    for seed in range(8):
+        case = FAMILIES[family](seed)
+        scale = instance_of(case).reduction.scale
+        objectives = brute_force(case.X, case.y, case.labels, **case.options).objectives
+        explorer = explorer_of(case, strengthened=strengthened)
+        for signs in random_nodes(case, seed, 6):
+            nothing = Incumbent(np.inf, np.empty(0))
+            estimate = explorer.explore(Subtree(signs), nothing, 0, GO_ON).open[0].bound
+            truth = best_below(objectives, signs)
+            assert is_below(estimate * scale, truth * (1 + OPTIMUM), case)
+            assert estimate * scale >= node_optimum(case, signs) * (1 - 1e-9) - VANISHING * np.square(case.y).sum()
+            for share in (0.5, 0.99, 1 - 1e-9):
+                closed = explorer.explore(Subtree(signs), Incumbent(share * estimate, np.empty(0)), 0, GO_ON).closed
+                assert closed == np.inf or share * estimate <= closed
+                assert closed == np.inf or is_below(closed * scale, truth, case)
+                n_closed += closed < np.inf
+    assert n_closed > 30
+
+
+def explored(explorer: CompiledExplorer, case: Tiny, budget: int) -> tuple[float, float, int]:
+    """Run the compiled search to its end from a bad start: (optimum, lower bound, boxes the kernel left in doubt)."""
+    reduction = instance_of(case).reduction
+    best, lower = leaf(reduction, SignPattern((1,) * case.n_groups)), np.inf
+    doubtful, todo = [], [Subtree(SignPattern.free(case.n_groups))]
+    while todo:
+        out = explorer.explore(todo.pop(), best, budget, GO_ON)
+        best, lower = out.best, min(lower, out.closed)
+        doubtful += [subtree for subtree in out.open if subtree.doubtful]
+        todo += [subtree for subtree in out.open if not subtree.doubtful]
+    lower = min([lower, best.value, *(explorer.certified(subtree, best.value) for subtree in doubtful)])
+    return best.value * reduction.scale, lower * reduction.scale, len(doubtful)
+
+
+@pytest.mark.parametrize("strengthened", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_kernel_alone_proves_the_optimum(seed: int, strengthened: bool) -> None:
+    case = correlated(seed, n_rows=30, n_columns=24, n_groups=6, corr=0.3 * (seed % 3))
+    oracle = brute_force(case.X, case.y, case.labels)
+    for budget in (1, 1000):
+        optimum, lower, doubtful = explored(explorer_of(case, strengthened=strengthened, tolerance=1e-10), case, budget)
+        assert optimum == pytest.approx(oracle.objective, rel=OPTIMUM)
+        assert is_below(lower, oracle.objective, case)
+        assert lower == pytest.approx(oracle.objective, rel=2e-10)
+        assert doubtful == 0
+
+
+@pytest.mark.parametrize("drift", [1e-9, 1e-5, 1e-2])
+def test_a_drifting_tableau_proves_nothing_false(drift: float) -> None:
+    """The proof must not rest on the tableau: spoil it, and the search may get stuck but must not lie."""
+    in_doubt = 0
+    for seed in range(12):
+        case = correlated(seed, n_rows=20, n_columns=15, n_groups=5)
+        oracle = brute_force(case.X, case.y, case.labels)
+        rng, explorer = np.random.default_rng(seed), explorer_of(case, strengthened=bool(seed % 2), tolerance=1e-10)
+        problem: Any = explorer._problem
+        noise = 1 + drift * rng.normal(size=problem.T.shape)
+        spoilt = problem.T * (noise + noise.T) / 2
+        state = problem.state.copy()
+        state[0], state[1] = np.diag(spoilt), state[1] * (1 + drift * rng.normal(size=len(noise)))
+        explorer._problem = problem._replace(T=spoilt, state=state, value=problem.value * (1 + drift))
+        optimum, lower, doubtful = explored(explorer, case, 50)
+        assert is_below(lower, oracle.objective, case)
+        assert is_below(oracle.objective, optimum, case)
+        in_doubt += doubtful
+    assert in_doubt > 0 or drift < 1e-5  # the kernel noticed
+
+
+# The diagonal that adds up the rises of undecided groups
+
+
+@pytest.mark.parametrize("family", ["overdetermined", "correlated", "l2", "subset sum", "conditioned", "singletons"])
+def test_the_diagonal_is_below_and_its_rise_is_a_bound(family: str) -> None:
+    rises = []
+    for seed in range(8):
+        case = FAMILIES[family](seed)
+        reduction = instance_of(case).reduction
+        grouped = group_columns(reduction)
+        Q, labels = grouped.R.T @ grouped.R, reduction.labels[grouped.order]
+        D = optimal_diagonal(Q, -grouped.T, grouped.point, labels)
+        assert (D >= 0).all()
+        assert np.linalg.eigvalsh(Q - np.diag(D)).min() >= -1e-9
+        rise = group_rise(D, grouped.point, labels)[0]
+        optimum = brute_force(case.X, case.y, case.labels, **case.options).objective
+        assert is_below((grouped.floor + rise) * reduction.scale, optimum * (1 + OPTIMUM), case)
+        rises.append(rise)
+    assert max(rises) > 0 or family == "singletons"
