@@ -178,27 +178,36 @@ def reduce(instance: Instance, *, like: Reduction | None = None) -> Reduction:
     signed = np.flatnonzero(labels >= 0)
     order = np.concatenate([free[::-1], signed])  # the intercept (index M) comes first
     triangle = fold(_blocks(instance, order, groups=like is None), len(order) + 1)
+    triangle = triangle[: max(_height(triangle), len(free))]  # fewer rows than columns: drop zeros
     exponents = _exponents(triangle)
     n_free = len(free)
     if like is not None:
         exponents[-1] = (np.frexp(like.scale)[1] - 1) // 2
     e_y = int(exponents[-1])
-    free_block, rows = _eliminate(np.ldexp(triangle, -exponents), n_free, order[:n_free], e_y - exponents[:n_free])
+    scaled = triangle * np.ldexp(1.0, -exponents)
+    free_block, rows = _eliminate(scaled, n_free, order[:n_free], e_y - exponents[:n_free])
     # What the free columns explain is gone: rounding is not a column, and the rest gets norm about one again.
     rows = np.where(np.linalg.norm(rows, axis=0) > _EXPLAINED, rows, 0.0) if n_free else rows
     again = _exponents(rows)[:-1] if like is None else e_y - like._exponents - exponents[n_free:-1]
-    rows[:, :-1] = np.ldexp(rows[:, :-1], -again)
+    rows[:, :-1] *= np.ldexp(1.0, -again)
     e_signed = e_y - exponents[n_free:-1] - again
-    free_block = replace(free_block, R_fc=np.ldexp(free_block.R_fc, -again))
+    free_block = replace(free_block, R_fc=free_block.R_fc * np.ldexp(1.0, -again))
     names = instance.partition.names + (("(intercept)",) if keep_intercept else ())
     weight = instance.eta if instance.penalty == "l1" else 0.0
     l1 = np.ldexp(np.full(len(signed), weight), e_signed - 2 * e_y)
-    height = int(np.flatnonzero(rows[:-1].any(axis=1)).max(initial=-1)) + 1  # fewer rows than columns: drop zeros
+    square = len(rows) > len(signed)  # the last row is then beyond the reach of every column
+    height = _height(rows[:-1] if square else rows)
     return Reduction(
-        R=_frozen(rows[:height, :-1]), z=_frozen(rows[:height, -1]), rest=float(rows[-1, -1] ** 2), l1=_frozen(l1),
+        R=_frozen(rows[:height, :-1]), z=_frozen(rows[:height, -1]),
+        rest=float(rows[-1, -1] ** 2) if square else 0.0, l1=_frozen(l1),
         labels=labels[signed], names=names, scale=float(np.ldexp(1.0, 2 * e_y)),
         _columns=signed, _exponents=e_signed, _free=free_block, _instance=instance,
     )
+
+
+def _height(triangle: Floats) -> int:
+    """Return the number of rows up to the last that is not zero."""
+    return int(np.flatnonzero(triangle.any(axis=1)).max(initial=-1)) + 1
 
 
 def _exponents(triangle: Floats) -> NDArray[np.intp]:

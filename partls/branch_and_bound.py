@@ -23,7 +23,7 @@ from partls.result import ABSOLUTE_TOLERANCE, Status
 from partls.search.branching import BranchingRule, StrongBranching
 from partls.search.compiled import CompiledExplorer
 from partls.search.generic import GenericExplorer
-from partls.search.incumbents import compiled_incumbent, plain_incumbent
+from partls.search.incumbents import compiled_incumbent, exact_fit_nearby, interpolating, plain_incumbent
 from partls.search.subtree import Exploration, Explorer, Incumbent, Subtree, Tolerances, round_to_signs
 from relaxations.active_set import ActiveSetRelaxation, GroupedProblem, OrthogonalBounder, group_columns
 from relaxations.bound import Relaxation
@@ -34,6 +34,7 @@ _STRENGTHEN_AFTER = 1000  # nodes: the diagonal then costs about what the search
 _ROUND = 16  # subtrees per round: more than the cores, so that a round ends evenly
 _DEPTH_FIRST_BUDGET, _BEST_FIRST_BUDGET = 512, 32  # nodes per subtree and round
 _GENERIC_BUDGET = 8
+_CERTIFYING = 2.0  # seconds for the bounds of subtrees left open; then the root's bound stands for the rest
 _POLL = 0.05  # seconds between looks at the clock while threads work
 _PRUNE_SHARE = 0.1  # of gap_tol: closing boxes this near to the incumbent leaves the rest of the gap to rounding
 
@@ -70,9 +71,12 @@ def branch_and_bound(instance: Instance, options: SearchOptions) -> SearchOutcom
     root = options.root or SignPattern.free(reduction.n_groups)
     size = float(reduction.z @ reduction.z) + reduction.rest
     tolerances = Tolerances(_PRUNE_SHARE * options.gap_tol, _PRUNE_SHARE * ABSOLUTE_TOLERANCE * size)
+    exact_fit = interpolating(reduction, root, tolerances.absolute)
+    if exact_fit is not None:
+        return SearchOutcome(exact_fit, 0.0, None, Counter({"nodes": 0}))
     grouped = group_columns(reduction)
     native = isinstance(options.relaxation, ActiveSetRelaxation) and grouped.reliable and not reduction.l1.any()
-    incumbent = _first_incumbent(grouped, root, options, native)
+    incumbent = _first_incumbent(grouped, root, options, tolerances, native)
     fallback = GenericExplorer(reduction, OrthogonalBounder(reduction), options.branching, tolerances)
     explorer: Explorer
     if native:
@@ -86,7 +90,9 @@ def branch_and_bound(instance: Instance, options: SearchOptions) -> SearchOutcom
     return search.run()
 
 
-def _first_incumbent(grouped: GroupedProblem, root: SignPattern, options: SearchOptions, native: bool) -> Incumbent:
+def _first_incumbent(grouped: GroupedProblem, root: SignPattern, options: SearchOptions, tolerances: Tolerances,
+                     native: bool) -> Incumbent:
+    """Return a feasible solution to start from."""
     reduction = grouped.reduction
     relaxed = grouped.to_reduced(grouped.point)
     candidates = [round_to_signs(relaxed, reduction.labels, root)]
@@ -94,7 +100,9 @@ def _first_incumbent(grouped: GroupedProblem, root: SignPattern, options: Search
     if native and len(root.undecided) <= _NO_LOCAL_SEARCH and options.time_limit is None and options.node_limit is None:
         return Incumbent(grouped.size, np.zeros(len(relaxed)))  # the search itself is over before a better one pays
     if native:
-        return compiled_incumbent(grouped, root, candidates)
+        found = compiled_incumbent(grouped, root, candidates)
+        wide = grouped.R.shape[0] < grouped.R.shape[1] and found.value > tolerances.absolute
+        return exact_fit_nearby(reduction, root, found, tolerances.absolute) if wide else found
     return plain_incumbent(reduction, root, candidates)
 
 
@@ -105,6 +113,7 @@ class _Search:
                  incumbent: Incumbent, root: SignPattern, scale: float) -> None:
         self._explorer, self._fallback, self._options, self._tolerances = explorer, fallback, options, tolerances
         self._incumbent, self._scale = incumbent, scale
+        self._root = root
         self._open = [Subtree(root)]
         self._closed = inf
         self._counts: Counter[str] = Counter()
@@ -217,8 +226,14 @@ class _Search:
     def _certified_bound(self) -> float:
         """Return the lower bound with every open subtree certified."""
         upper = self._incumbent.value
-        bounds = [self._explorer.certified(subtree, upper) for subtree in self._open]
-        return max(min([self._closed, upper, *bounds]), 0.0)  # a sum of squares and a penalty
+        lower = min(self._closed, upper)
+        deadline = time.perf_counter() + _CERTIFYING
+        for subtree in sorted(self._open, key=lambda subtree: _finite(subtree.bound)):
+            if lower <= 0.0 or time.perf_counter() > deadline:
+                root = self._explorer.certified(Subtree(self._root), upper) if lower > 0.0 else 0.0
+                return max(min(lower, root), 0.0)  # the whole tree's bound holds for every part of it
+            lower = min(lower, self._explorer.certified(subtree, upper))
+        return max(lower, 0.0)  # a sum of squares and a penalty
 
     def _in_original_units(self, lower: float) -> tuple[float, float]:
         return self._incumbent.value * self._scale, lower * self._scale

@@ -166,6 +166,8 @@ def _finish(
 
 def _polish(instance: Instance, root: SignPattern, incumbent: Incumbent) -> Floats:
     reduction = instance.reduction
+    if incumbent.value <= ABSOLUTE_TOLERANCE * float(reduction.z @ reduction.z):
+        return incumbent.v  # fits exactly already
     again = leaf(reduction, round_to_signs(incumbent.v, reduction.labels, root), incumbent)
     return again.v if again.value <= incumbent.value * (1 + 1e-12) else incumbent.v
 

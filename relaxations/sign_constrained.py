@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
+from scipy.optimize import nnls
 
 from formulations.data import Floats
 from formulations.reduction import Reduction
@@ -26,7 +27,10 @@ def solve_signed(reduction: Reduction, column_signs: NDArray[np.int8], start: Fl
     ``start`` (any v) suggests the support to begin with; it changes the time, not the answer's value.
     """
     A, cost, source, orientation, constrained = _oriented_columns(reduction, column_signs)
-    guess = np.zeros(A.shape[1], bool) if start is None else start[source] * orientation > 0
+    if start is not None:
+        guess = start[source] * orientation > 0
+    else:
+        guess = _quick_support(A, reduction.z) if constrained.all() and not cost.any() else np.zeros(A.shape[1], bool)
     x = _nonnegative_least_squares(A, reduction.z, cost, constrained, guess)
     v = np.zeros(reduction.n_columns)
     np.add.at(v, source, orientation * x)
@@ -42,6 +46,16 @@ def _oriented_columns(reduction: Reduction, signs: NDArray[np.int8]
     orientation = np.concatenate([np.where(signs < 0, -1.0, 1.0), -np.ones(len(twice))])
     constrained = (signs[source] != 0) | (reduction.l1[source] > 0)
     return reduction.R[:, source] * orientation, reduction.l1[source], source, orientation, constrained
+
+
+def _quick_support(A: Floats, z: Floats) -> NDArray[np.bool_]:
+    """Return the support that SciPy's compiled solver proposes; on dependent columns it may be wrong, or none."""
+    if not A.size or not A.any():
+        return np.zeros(A.shape[1], bool)
+    try:
+        return np.asarray(nnls(A, z)[0] > 0)
+    except RuntimeError:  # too many iterations
+        return np.zeros(A.shape[1], bool)
 
 
 def _nonnegative_least_squares(A: Floats, z: Floats, cost: Floats, constrained: NDArray[np.bool_],

@@ -33,6 +33,7 @@ from relaxations._pivoting import (
 from relaxations._tableau import DIAGONAL, PASSIVE, POINT, Problem, problem_t
 
 MAX_VIOLATION, BOUND_SCORE = 0, 1  # how branching candidates are ranked
+CLOSED, FIXED, DESCENDED, BROKEN = 0, 1, 2, 3  # what came of branching
 
 
 class Rules(NamedTuple):
@@ -89,7 +90,7 @@ def cutoff_of(bounds: Any, rules: Rules) -> float:
 @compiled(integer, problem_t, rules_t, workspace_t, integer, integer, real, vector, integers)
 def branch(problem: Problem, rules: Rules, ws: Workspace, level: int, n: int, only: float, bounds: Any, counts: Any
            ) -> int:
-    """Try the signs of the best-ranked groups; return +1 descended, 0 a sign was fixed in place, -1 closed.
+    """Try the signs of the best-ranked groups; return DESCENDED, FIXED (a sign, in place), CLOSED or BROKEN.
 
     A side that cannot improve fixes the other sign without branching. ``only`` (+1 or -1, else 0) is the one
     sign left to try of a group whose other sign has been explored.
@@ -117,22 +118,24 @@ def branch(problem: Problem, rules: Rules, ws: Workspace, level: int, n: int, on
                 low, low_value, low_n, low_unfinished, sign = total, value, pending, status == UNFINISHED, s
                 scratch, side = side, scratch
         if alive == 0:
-            return -1
+            return CLOSED
         if alive == 1:
             settle(problem, ws, level, level, side, low_n, low_value, low_unfinished, counts)
             ws.signs[level, k] = np.int8(sign)
-            return 0
+            return FIXED
         score = 5.0 * (low - ws.value[level]) + (high - ws.value[level])
         if score > top_score:
             top_score, top_group, top_sign, top_n, top_value = score, k, sign, low_n, low_value
             top_other, top_unfinished = high, low_unfinished
             side, top = top, side
+    if top_group < 0:  # no candidate has a value: the tableau has broken down
+        return BROKEN
     settle(problem, ws, level, level + 1, top, top_n, top_value, top_unfinished, counts)
     copy_signs(ws.signs[level], ws.signs[level + 1])
     ws.signs[level + 1, top_group] = np.int8(top_sign)
     ws.later_group[level], ws.later_sign[level], ws.later_value[level] = top_group, np.int8(-top_sign), top_other
     ws.later_group[level + 1] = -1
-    return 1
+    return DESCENDED
 
 
 @compiled(integer, problem_t, rules_t, workspace_t, signs_t, vector, vector, integer, bytes_t, integers, signs_table,
@@ -169,14 +172,17 @@ def walk(problem: Problem, rules: Rules, ws: Workspace, signs: Any, best: Any, b
             n = rank_candidates(problem, ws, level, rules.ranking, rules.n_candidates)
         if n > 0:
             outcome = branch(problem, rules, ws, level, n, only, bounds, counts)
-            closed = outcome == -1
-            if outcome == 1:
+            closed = outcome == CLOSED
+            if outcome == DESCENDED:
                 level += 1
                 counts[NODES] += 1
-            continue
-        certified = close_leaf(problem, ws, level, best, bounds)
+            if outcome != BROKEN:
+                continue
+        certified = -np.inf
+        if n == 0:
+            certified = close_leaf(problem, ws, level, best, bounds)
+            counts[LEAVES] += 1
         closed = True
-        counts[LEAVES] += 1
         if certified >= cutoff_of(bounds, rules):
             bounds[1] = min(bounds[1], certified)
         else:

@@ -1,0 +1,296 @@
+"""However a search ends, what it returns is a feasible model, a valid bound and an honest word on what was proved."""
+
+from __future__ import annotations
+
+import logging
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import partls
+from partls import Status, branch_and_bound, progress
+from partls.enumeration import PatternSolver
+from partls.search.compiled import CompiledExplorer
+from tests.families import FAMILIES, correlated, reachable
+from tests.strategies import Tiny
+from tests.tolerances import VANISHING
+
+ORDERS = ("depth-first", "best-first")
+NODE_LIMITS = (0, 1, 2, 5, 20, 64, 150, 400, 1000)
+
+
+@cache
+def hard() -> Tiny:
+    """25 groups and a target that is noise: more than a thousand nodes, and a first incumbent that is not the best."""
+    rng = np.random.default_rng(0)
+    return Tiny(rng.normal(size=(200, 150)), rng.normal(size=200), tuple(i % 25 for i in range(150)))
+
+
+@cache
+def optimum() -> float:
+    result = solved(hard())
+    assert result.status is Status.OPTIMAL
+    assert result.n_nodes > 1000
+    return result.objective
+
+
+def solved(case: Tiny, **options: Any) -> partls.Result:
+    options = {"method": "bnb", "ungrouped": "free", **case.options, **options}
+    return partls.solve(case.X, case.y, case.labels, **options)
+
+
+def check_honest(result: partls.Result, status: Status) -> None:
+    """A result on the hard instance: feasible, bounded from below, and optimal only if it says so."""
+    assert result.status is status
+    assert result.audit().passed
+    assert result.objective >= optimum() * (1 - 1e-12)
+    assert 0 < result.lower_bound <= optimum() * (1 + 1e-12)
+    assert result.gap == pytest.approx((result.objective - result.lower_bound) / result.objective)
+
+
+# Time and nodes
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_no_time_is_enough_for_a_model_and_a_bound(order: str) -> None:
+    result = solved(hard(), time_limit=0, search=order)
+    check_honest(result, Status.TIME_LIMIT)
+    assert result.n_nodes == 0
+    assert result.gap < 1.0
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_no_time_is_enough_for_every_family(family: str) -> None:
+    for seed in range(3):
+        case = FAMILIES[family](seed)
+        result, full = solved(case, time_limit=0), solved(case)
+        assert result.status in (Status.TIME_LIMIT, Status.OPTIMAL)
+        assert result.audit().passed
+        assert result.lower_bound <= full.objective + VANISHING * np.square(case.weighted_y).sum()
+
+
+def test_enumeration_stops_between_blocks() -> None:
+    case = correlated(3, n_rows=40, n_columns=24, n_groups=12)
+    result, full = solved(case, method="enumerate", time_limit=0), solved(case, method="enumerate")
+    assert result.status is Status.TIME_LIMIT
+    assert 0 < result.n_nodes < 2**12 == full.n_nodes
+    assert result.audit().passed
+    assert result.lower_bound <= full.objective <= result.objective
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_more_nodes_never_lower_the_bound(order: str) -> None:
+    lower, upper = 0.0, np.inf
+    for node_limit in NODE_LIMITS:
+        result = solved(hard(), node_limit=node_limit, search=order)
+        check_honest(result, Status.NODE_LIMIT)
+        assert node_limit <= result.n_nodes <= node_limit + 32  # a round is finished, not cut
+        assert result.lower_bound >= lower * (1 - 1e-9)
+        assert result.objective <= upper * (1 + 1e-12)
+        lower, upper = result.lower_bound, result.objective
+    assert lower > solved(hard(), node_limit=0).lower_bound
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("gap_tol", [0.5, 0.1, 0.05, 0.03, 0.02, 0.01, 1e-4, 1e-9])
+def test_a_loose_gap_is_reached_and_said(gap_tol: float, order: str) -> None:
+    result = solved(hard(), gap_tol=gap_tol, search=order)
+    assert result.gap <= gap_tol
+    check_honest(result, Status.GAP_REACHED if gap_tol > 1e-9 else Status.OPTIMAL)
+    assert result.objective <= optimum() / (1 - gap_tol)
+
+
+@pytest.mark.parametrize("gap_tol", [0.3, 0.1, 0.03, 0.01, 0.0])
+def test_the_search_stops_only_on_what_it_can_certify(gap_tol: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many small rounds and a bound strengthened at once: open subtrees promise more than plain least squares."""
+    monkeypatch.setattr(branch_and_bound, "_STRENGTHEN_AFTER", 2)
+    monkeypatch.setattr(branch_and_bound, "_BEST_FIRST_BUDGET", 2)
+    for seed in range(6):
+        case = correlated(seed, n_rows=80, n_columns=70, n_groups=14, corr=0.3)
+        result = solved(case, gap_tol=gap_tol, search="best-first")
+        assert result.status in (Status.OPTIMAL, Status.GAP_REACHED)
+        assert result.gap <= max(gap_tol, 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_zero_residual_stops_the_search_at_once(seed: int) -> None:
+    case = reachable(seed, n_rows=30, n_columns=90, n_groups=20)
+    result = solved(case)
+    assert result.status is Status.OPTIMAL
+    assert result.objective <= VANISHING * np.square(case.y).sum()
+    assert result.n_nodes <= 100  # of a million patterns
+
+
+# Ctrl-C
+
+
+@pytest.fixture
+def keyboard() -> Iterator[None]:
+    """Let Ctrl-C mean what it means in a terminal, also where the tests run in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def press(monkeypatch: pytest.MonkeyPatch, place: tuple[type, str], call: int) -> list[int]:
+    """Press Ctrl-C when a method has been called so often; return the list in which the calls are counted."""
+    owner, name = place
+    method: Callable[..., Any] = getattr(owner, name)
+    calls: list[int] = []
+
+    def pressing(self: Any, *args: Any, **kwargs: Any) -> Any:
+        out = method(self, *args, **kwargs)
+        calls.append(len(calls))
+        if len(calls) == call:
+            signal.raise_signal(signal.SIGINT)
+        return out
+
+    monkeypatch.setattr(owner, name, pressing)
+    return calls
+
+
+PLACES = {
+    "in the first unit of work": ((CompiledExplorer, "explore"), 1),
+    "in a later round": ((CompiledExplorer, "explore"), 5),
+    "while the bound is strengthened": ((CompiledExplorer, "strengthen"), 1),
+}
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize(("place", "call"), PLACES.values(), ids=PLACES)
+def test_an_interrupted_search_loses_no_subtree(
+    place: tuple[type, str], call: int, n_jobs: int, keyboard: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was in hand when the key was pressed is still open: its bound counts. Here all of it was in hand."""
+    optimum()
+    monkeypatch.setattr(branch_and_bound, "_ROUND", 10**6)
+    calls = press(monkeypatch, place, call)
+    result = solved(hard(), n_jobs=n_jobs)
+    assert len(calls) >= call
+    check_honest(result, Status.INTERRUPTED)
+
+
+@pytest.mark.parametrize("call", [1, 3])
+def test_an_interrupted_enumeration_counts_only_what_it_finished(
+    call: int, keyboard: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = correlated(3, n_rows=40, n_columns=24, n_groups=12)
+    full = solved(case, method="enumerate")
+    press(monkeypatch, (PatternSolver, "_solve"), call)
+    result = solved(case, method="enumerate")
+    assert result.status is Status.INTERRUPTED
+    assert result.n_nodes < full.n_nodes
+    assert result.audit().passed
+    assert result.lower_bound <= full.objective <= result.objective
+
+
+SEARCH = """
+import signal
+import numpy as np
+import partls
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+rng = np.random.default_rng(0)
+X = rng.normal(size=(400, 240)) + rng.normal(size=(400, 1))
+y = rng.normal(size=400)
+result = partls.solve(X, y, np.arange(240) % 60, method="bnb", progress=True, time_limit=300, **OPTIONS)
+print(result.status.name, result.objective, result.lower_bound, result.audit().passed)
+"""
+
+
+def in_terminal(script: str, *, interrupt_at: bytes) -> tuple[str, str, int]:
+    """Run a script whose standard error is a terminal; press Ctrl-C once the terminal shows something."""
+    terminal, end = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "160", "PYTHONPATH": str(Path(__file__).parents[1])}
+    command = [sys.executable, "-W", "error", "-c", script]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=end, env=environment, text=True) as child:
+        os.close(end)
+        shown, pressed = b"", False
+        with suppress(OSError):  # how a terminal says that nobody writes to it any more
+            while chunk := os.read(terminal, 4096):
+                shown += chunk
+                if interrupt_at in shown and not pressed:
+                    pressed = True
+                    child.send_signal(signal.SIGINT)
+        os.close(terminal)
+        out = child.communicate(timeout=60)[0]
+    return out, re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode()), child.returncode
+
+
+@pytest.mark.parametrize("options", [{"n_jobs": 1}, {"n_jobs": 2, "search": "best-first"}], ids=["plain", "threads"])
+def test_ctrl_c_in_a_terminal_returns_the_incumbent(options: dict[str, Any]) -> None:
+    """The live line, and what is left when it is cut short."""
+    out, shown, code = in_terminal(SEARCH.replace("**OPTIONS", f"**{options}"), interrupt_at=b"incumbent")
+    assert code == 0, shown
+    status, objective, lower_bound, passed = out.split()
+    assert status == "INTERRUPTED"
+    assert 0 < float(lower_bound) <= float(objective) < np.inf
+    assert passed == "True"
+    line = re.search(r"[\d,]+ nodes +[\d,]+ open +incumbent (\S+) +bound (\S+) +gap +\S+% +[\d,]+ nodes/s", shown)
+    assert line, shown
+    assert 0 < float(line[2]) <= float(line[1])
+
+
+# Repetition
+
+
+def fingerprint(result: partls.Result) -> tuple[Any, ...]:
+    numbers = np.array([result.intercept, result.objective, result.lower_bound])
+    return result.coef.tobytes(), numbers.tobytes(), result.n_nodes, result.status, tuple(result.signs.tolist())
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_same_run_gives_the_same_bits(order: str) -> None:
+    unreached = {"node_limit": 10**6, "time_limit": 10**6}
+    assert fingerprint(solved(hard(), search=order)) == fingerprint(solved(hard(), search=order, **unreached))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_number_of_threads_changes_nothing(order: str) -> None:
+    alone = fingerprint(solved(hard(), search=order))
+    for n_jobs in (2, 3, -1):
+        assert fingerprint(solved(hard(), search=order, n_jobs=n_jobs)) == alone
+    limited = [solved(hard(), search=order, n_jobs=n_jobs, node_limit=700) for n_jobs in (1, 2, 3)]
+    assert len({fingerprint(result) for result in limited}) == 1
+
+
+@pytest.mark.parametrize("family", ["l1", "conditioned"])
+def test_the_number_of_threads_changes_nothing_in_the_generic_search(family: str) -> None:
+    case = FAMILIES[family](5)
+    assert len({fingerprint(solved(case, n_jobs=n_jobs)) for n_jobs in (1, 2, 3)}) == 1
+
+
+# Progress
+
+
+def test_progress_is_logged_where_there_is_no_terminal(
+    caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "_LOG_EVERY", 0.0)
+    with caplog.at_level(logging.INFO, logger="partls"):
+        result = solved(hard(), progress=True)
+    lines = [record.getMessage() for record in caplog.records if record.name == "partls" and "open" in record.message]
+    assert len(lines) > 1
+    assert all(re.search(r"nodes .* open .*incumbent .*bound .*gap .*nodes/s", line) for line in lines)
+    nodes = [int(line.split()[0].replace(",", "")) for line in lines]
+    assert nodes == sorted(nodes)
+    assert nodes[-1] == result.n_nodes
+    assert capsys.readouterr() == ("", "")
+
+
+def test_without_progress_nothing_is_said(caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]) -> None:
+    with caplog.at_level(logging.INFO, logger="partls"):
+        solved(hard(), node_limit=200)
+    assert not [record for record in caplog.records if "open" in record.getMessage()]
+    assert capsys.readouterr().out == ""

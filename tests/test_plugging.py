@@ -1,0 +1,296 @@
+"""Any relaxation and any branching rule plug into the search, and no fault of theirs can make it claim too much."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cache
+from math import inf, nan
+from typing import Any
+
+import numpy as np
+import pytest
+
+import partls
+from formulations import Instance, SignPattern
+from partls import Status, branch_and_bound
+from partls.search.branching import RULES
+from partls.search.generic import GenericExplorer
+from partls.search.incumbents import leaf
+from partls.search.subtree import Incumbent
+from relaxations import ActiveSetRelaxation, Bound, Bounder, BoundStatus, Relaxation
+from tests.families import FAMILIES, correlated
+from tests.oracles import Oracle, brute_force
+from tests.strategies import Tiny
+from tests.tolerances import VANISHING, same_optimum
+
+PLUGGED = ("correlated", "duplicates", "underdetermined", "l2", "l1", "l1 intercept", "free columns", "conditioned")
+Fault = Callable[[Bound, SignPattern], Bound]
+
+
+@dataclass(frozen=True)
+class Faulty:
+    """The active-set relaxation with something done to each of its bounds."""
+
+    fault: Fault
+    name: str = "faulty"
+    asked: list[SignPattern] = field(default_factory=list)
+
+    def prepare(self, instance: Instance) -> Bounder:
+        return FaultyBounder(ActiveSetRelaxation().prepare(instance), self)
+
+
+@dataclass(frozen=True)
+class FaultyBounder:
+    honest: Bounder
+    relaxation: Faulty
+
+    def bound(self, signs: SignPattern, *, cutoff: float = inf) -> Bound:
+        self.relaxation.asked.append(signs)
+        return self.relaxation.fault(self.honest.bound(signs, cutoff=cutoff), signs)
+
+
+@dataclass(frozen=True)
+class RootOnly:
+    """Knows the unconstrained least squares of the original data and nothing else: no signs, no coefficients."""
+
+    name: str = "root only"
+
+    def prepare(self, instance: Instance) -> Bounder:
+        A = np.column_stack([instance.X, np.ones(instance.n_rows)]) if instance.fit_intercept else instance.X
+        residual = instance.y - A @ np.linalg.lstsq(A, instance.y, rcond=None)[0]
+        return ConstantBounder(float(residual @ residual) * (1 - 1e-9))
+
+
+@dataclass(frozen=True)
+class ConstantBounder:
+    value: float
+
+    def bound(self, signs: SignPattern, *, cutoff: float = inf) -> Bound:
+        return Bound(self.value, self.value, None, BoundStatus.OPTIMAL, 0.0)
+
+
+def failing(bound: Bound, signs: SignPattern) -> Bound:
+    raise ZeroDivisionError("a solver's bad day")
+
+
+def sometimes_failing(bound: Bound, signs: SignPattern) -> Bound:
+    return failing(bound, signs) if len(signs.undecided) % 2 else bound
+
+
+def below_the_root(fault: Fault) -> Fault:
+    """Return the fault at every node but the root, so that children tried for branching meet it as well."""
+    return lambda bound, signs: fault(bound, signs) if any(signs) else bound
+
+
+FAULTS: dict[str, tuple[Fault, str]] = {
+    "too high, and says it is inaccurate": (
+        lambda bound, signs: replace(bound, value=2 * bound.value + 1, status=BoundStatus.INACCURATE),
+        "bound inaccurate",
+    ),
+    "infinite, and says it is inaccurate": (
+        lambda bound, signs: replace(bound, value=inf, status=BoundStatus.INACCURATE), "bound inaccurate",
+    ),
+    "failed": (lambda bound, signs: Bound(-inf, -inf, None, BoundStatus.FAILED, 0.0), "bound failed"),
+    "failed with a value": (lambda bound, signs: replace(bound, value=1e9, status=BoundStatus.FAILED), "bound failed"),
+    "not a number": (lambda bound, signs: replace(bound, value=nan), "bound not a number"),
+    "not a number anywhere": (
+        lambda bound, signs: Bound(nan, nan, np.full_like(bound.coef, nan), BoundStatus.OPTIMAL, 0.0),
+        "bound not a number",
+    ),
+    "raises": (failing, "failed: ZeroDivisionError"),
+    "raises now and then": (sometimes_failing, "failed: ZeroDivisionError"),
+    "returns nothing": (lambda bound, signs: None, "failed: AttributeError"),  # type: ignore[arg-type,return-value]
+}
+HARMLESS: dict[str, Fault] = {
+    "estimate too high": lambda bound, signs: replace(bound, estimate=bound.estimate * 2 + 1),
+    "value far too low": lambda bound, signs: replace(bound, value=bound.value / 2 - 1),
+    "minus infinity": lambda bound, signs: replace(bound, value=-inf),
+    "no point": lambda bound, signs: replace(bound, coef=None),
+    "a senseless point": lambda bound, signs: replace(bound, coef=-bound.coef),
+    "cut off": lambda bound, signs: replace(bound, status=BoundStatus.CUTOFF),
+}
+
+
+def solved(case: Tiny, relaxation: Any, **options: Any) -> partls.Result:
+    options = {"method": "bnb", "ungrouped": "free", **case.options, **options}
+    return partls.solve(case.X, case.y, case.labels, relaxation=relaxation, **options)
+
+
+def oracle_of(case: Tiny) -> Oracle:
+    return brute_force(case.X, case.y, case.labels, **case.options)
+
+
+@cache
+def binding(seed: int) -> tuple[Tiny, Oracle]:
+    """Return a problem whose groups bind, with its oracle."""
+    case = correlated(seed, n_rows=25, n_columns=14, n_groups=5, corr=0.9)
+    return case, oracle_of(case)
+
+
+def check(result: partls.Result, case: Tiny, oracle: Oracle, statuses: tuple[Status, ...] = (Status.OPTIMAL,)) -> None:
+    assert result.objective == same_optimum(oracle.objective, case.weighted_y)
+    assert result.lower_bound <= oracle.objective + VANISHING * np.square(case.weighted_y).sum()
+    assert result.status in statuses
+    assert result.audit().passed
+
+
+@pytest.fixture
+def no_luck(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin every search at a bad incumbent: the optimum must be found by it, not before it."""
+
+    def bad(grouped: Any, root: SignPattern, *_: Any) -> Incumbent:
+        sides = [SignPattern(tuple(s or sign for s in root)) for sign in (1, -1)]
+        return max((leaf(grouped.reduction, side) for side in sides), key=lambda incumbent: incumbent.value)
+
+    monkeypatch.setattr(branch_and_bound, "_first_incumbent", bad)
+
+
+# Relaxations
+
+
+@pytest.mark.parametrize("order", ["depth-first", "best-first"])
+@pytest.mark.parametrize("family", PLUGGED)
+def test_a_relaxation_that_behaves_gives_the_same_answer(family: str, order: str) -> None:
+    honest = Faulty(lambda bound, signs: bound)
+    for seed in range(3):
+        case = FAMILIES[family](seed)
+        check(solved(case, honest, search=order), case, oracle_of(case))
+    assert isinstance(honest, Relaxation)
+    assert honest.asked
+
+
+def test_the_weakest_relaxation_is_enough() -> None:
+    """Every leaf is settled by itself, so even a constant bound ends in a proof."""
+    for seed in range(4):
+        case = correlated(seed, n_groups=4)
+        result = solved(case, RootOnly())
+        check(result, case, oracle_of(case))
+        assert result.n_nodes > 16  # the whole tree
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("where", ["everywhere", "below the root"])
+@pytest.mark.parametrize(("fault", "counted"), FAULTS.values(), ids=FAULTS)
+def test_no_fault_of_a_relaxation_costs_the_optimum_or_the_proof(
+    fault: Fault, counted: str, where: str, rule: str, no_luck: None
+) -> None:
+    """A node without a trusted bound stays open until its leaves are settled; the fault is counted, not hidden."""
+    for seed in (2, 3):
+        case, oracle = binding(seed)
+        faulty = Faulty(fault if where == "everywhere" else below_the_root(fault))
+        result = solved(case, faulty, branching=rule)
+        check(result, case, oracle)
+        assert counted in result.counts
+        assert 0 < result.counts[counted] <= len(faulty.asked)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("fault", HARMLESS.values(), ids=HARMLESS)
+def test_a_weak_relaxation_costs_only_time(fault: Fault, n_jobs: int, no_luck: None) -> None:
+    for family in ("correlated", "integers", "l1"):
+        case = FAMILIES[family](3)
+        check(solved(case, Faulty(fault), n_jobs=n_jobs), case, oracle_of(case))
+
+
+def test_a_lie_that_is_believed_would_be_seen(no_luck: None) -> None:
+    """The checks above can fail: a relaxation that calls a wrong value certified does break them."""
+    lying = Faulty(lambda bound, signs: replace(bound, value=100 * bound.value))
+    case, oracle = binding(2)
+    with pytest.raises(AssertionError):
+        check(solved(case, lying), case, oracle)
+
+
+@pytest.mark.parametrize("fault", [None, *FAULTS])
+def test_a_stopped_search_keeps_what_a_relaxation_certified(fault: str | None) -> None:
+    """At a node limit the bound is at least the parents' certified values, and never more than is true."""
+    case = correlated(5, n_rows=40, n_columns=30, n_groups=9, corr=0.6)
+    full = partls.solve(case.X, case.y, case.labels)
+    root = ActiveSetRelaxation().prepare(Instance(case.X, case.y, case.labels)).bound(SignPattern.free(9)).value
+    do = FAULTS[fault][0] if fault else lambda bound, signs: bound
+    for node_limit in (0, 1, 8, 40):
+        result = solved(case, Faulty(do), node_limit=node_limit)
+        assert result.status in (Status.NODE_LIMIT, Status.OPTIMAL)
+        assert root * (1 - 1e-9) <= result.lower_bound <= full.objective * (1 + 1e-12)
+        assert result.audit().passed
+
+
+def test_a_strong_relaxation_is_not_replaced_by_a_weak_one_at_the_end() -> None:
+    """An oracle as relaxation: the search stops at its root, and the reported bound is the relaxation's own."""
+    case = correlated(5, n_rows=40, n_columns=30, n_groups=6, corr=0.6)
+    objectives = oracle_of(case).objectives
+
+    def strong(bound: Bound, signs: SignPattern) -> Bound:
+        inside = [value for pattern, value in objectives.items() if signs.contains(SignPattern(pattern))]
+        return replace(bound, value=0.98 * min(inside), estimate=0.98 * min(inside))
+
+    for options in ({"gap_tol": 0.03}, {"node_limit": 1}):
+        result = solved(case, Faulty(strong), **options)
+        assert result.gap <= 0.03
+        assert result.lower_bound <= min(objectives.values())
+
+
+def test_a_relaxation_that_cannot_be_prepared_says_so() -> None:
+    class Unprepared:
+        name = "unprepared"
+
+        def prepare(self, instance: Instance) -> Bounder:
+            raise NotImplementedError("no such solver here")
+
+    with pytest.raises(NotImplementedError, match="no such solver here"):
+        solved(correlated(1), Unprepared())
+
+
+def test_the_generic_search_reports_its_progress(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, logger="partls"):
+        solved(correlated(1), Faulty(lambda bound, signs: bound), progress=True)
+    assert any("incumbent" in record.getMessage() for record in caplog.records)
+
+
+# Branching rules
+
+
+@dataclass(frozen=True)
+class Custom:
+    """A rule of one's own: the first or the last group, bounding a child on the way."""
+
+    last: bool
+    name: str = "custom"
+    ranking: int = 0
+    candidates: int = 1
+    chosen: list[int] = field(default_factory=list)
+
+    def choose(self, groups: list[int], v: Any, labels: Any, try_child: Callable[[int, int], float]) -> int:
+        k = groups[-1 if self.last else 0]
+        assert (labels == k).any()
+        assert len(v) == len(labels)
+        assert isinstance(try_child(k, 1), float)
+        self.chosen.append(k)
+        return k
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("family", ["correlated", "l1", "duplicates", "conditioned"])
+def test_a_rule_of_ones_own_directs_the_generic_search(family: str, last: bool) -> None:
+    rule = Custom(last)
+    for seed in range(6):
+        case = FAMILIES[family](seed)
+        check(solved(case, Faulty(lambda bound, signs: bound), branching=rule), case, oracle_of(case))
+        check(solved(case, "active-set", branching=rule), case, oracle_of(case))  # compiled: by its ranking
+    assert rule.chosen
+
+
+def test_native_and_generic_searches_meet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same bound through the kernel and through the protocol: one optimum, one proof."""
+    explored: list[int] = []
+    explore = GenericExplorer.explore
+    monkeypatch.setattr(GenericExplorer, "explore", lambda self, *a: (explored.append(1), explore(self, *a))[1])
+    case = correlated(8, n_rows=40, n_columns=32, n_groups=10, corr=0.5)
+    native = solved(case, "active-set")
+    assert not explored
+    generic = solved(case, Faulty(lambda bound, signs: bound))
+    assert explored
+    assert generic.objective == pytest.approx(native.objective, rel=1e-12)
+    assert generic.signs.tolist() == native.signs.tolist()
+    assert generic.lower_bound == pytest.approx(native.lower_bound, rel=1e-9)

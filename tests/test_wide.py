@@ -1,0 +1,26 @@
+"""More columns than rows: most sign patterns fit exactly, the tableau is degenerate, and nothing may break."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import partls
+
+SHAPES = [(10, 40, 160), (10, 100, 400), (15, 150, 400), (20, 200, 400), (8, 60, 75), (6, 44, 83)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("n_groups", "n_rows", "n_columns"), SHAPES)
+def test_wide_data_are_fitted_with_a_sound_model(n_groups: int, n_rows: int, n_columns: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-10, 10, (n_rows, n_columns))
+    y = rng.uniform(-10, 10, n_rows)
+    result = partls.solve(X, y, np.arange(n_columns) % n_groups, fit_intercept=False)
+    audit = result.audit()
+    assert result.status is partls.Status.OPTIMAL
+    assert audit.sign_violations == 0
+    assert audit.kkt_residual <= 1e-9
+    assert np.abs(result.coef).max() <= 1e3
+    if n_columns > 3 * n_rows:  # nearly every pattern reaches zero there (Wendel)
+        assert result.objective <= 1e-20 * (y @ y)
