@@ -96,6 +96,11 @@ class Reduction:
         """Number of groups that carry a sign."""
         return len(self.names)
 
+    @property
+    def n_own_groups(self) -> int:
+        """Number of groups of the instance itself: one fewer if an L1-penalised intercept is a group of its own."""
+        return self._instance.n_groups
+
     def objective(self, v: Floats) -> float:
         """Return the objective of the original data at reduced coefficients v, free coefficients optimal."""
         residual = self.R @ v - self.z

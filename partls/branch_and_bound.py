@@ -115,6 +115,7 @@ class _Search:
         self._incumbent, self._scale = incumbent, scale
         self._root = root
         self._open = [Subtree(root)]
+        self._in_hand: list[Subtree] = []  # taken and not yet merged: they count as open if the round is cut short
         self._closed = inf
         self._counts: Counter[str] = Counter()
         self._stop = np.zeros(1, np.uint8)
@@ -134,6 +135,7 @@ class _Search:
             except KeyboardInterrupt:
                 self._stop[0] = 1
                 self._limit = Status.INTERRUPTED
+                self._open.extend(self._in_hand)  # twice in the worst case, which no bound minds
             lower = self._certified_bound()
             progress.finish(self._counts["nodes"], len(self._open), *self._in_original_units(lower))
         return SearchOutcome(self._incumbent, lower, self._limit, self._counts)
@@ -142,20 +144,21 @@ class _Search:
         pool: ThreadPoolExecutor | None = None
         try:
             while self._open and not self._finished():
-                batch = self._take()
+                self._take()
                 if self._counts["nodes"] == 0 and isinstance(self._explorer, CompiledExplorer):
                     budget = min(self._first_budget, self._nodes_left())
-                    self._merge([self._explore(subtree, self._incumbent, budget) for subtree in batch])
+                    self._merge([self._explore(subtree, self._incumbent, budget) for subtree in self._in_hand])
                 else:
                     self._strengthen_large_tree()
                     pool = pool or ThreadPoolExecutor(self._options.n_jobs)
-                    self._run_batch(pool, batch, progress)
+                    self._run_batch(pool, self._in_hand)
+                self._in_hand = []
                 progress.update(self._counts["nodes"], len(self._open), *self._in_original_units(self._estimate()))
         finally:
             if pool is not None:
-                pool.shutdown()
+                pool.shutdown(cancel_futures=True)
 
-    def _run_batch(self, pool: ThreadPoolExecutor, batch: list[Subtree], progress: SearchProgress) -> None:
+    def _run_batch(self, pool: ThreadPoolExecutor, batch: list[Subtree]) -> None:
         """Explore a round in threads while this thread watches the clock and the keyboard; lose nothing."""
         budget = self._budget if self._strengthened else min(self._budget, _STRENGTHEN_AFTER // len(batch))
         budget = max(1, min(budget, self._nodes_left() // len(batch)))
@@ -188,12 +191,12 @@ class _Search:
         explorer = self._fallback if subtree.doubtful else self._explorer
         return explorer.explore(subtree, incumbent, budget, self._stop)
 
-    def _take(self) -> list[Subtree]:
-        """Remove and return the next round: the deepest subtrees, or those with the lowest bounds."""
+    def _take(self) -> None:
+        """Take the next round in hand: the deepest subtrees, or those with the lowest bounds."""
         if self._options.best_first:
             self._open.sort(key=lambda subtree: -_finite(subtree.bound))
-        batch, self._open = self._open[-_ROUND:], self._open[:-_ROUND]
-        return batch[::-1]
+        self._in_hand = self._open[: -_ROUND - 1 : -1]
+        self._open = self._open[:-_ROUND]
 
     def _merge(self, results: list[Exploration]) -> None:
         for result in results:
@@ -224,16 +227,17 @@ class _Search:
         return max(min(self._closed, min(bounds, default=inf), self._incumbent.value), 0.0)
 
     def _certified_bound(self) -> float:
-        """Return the lower bound with every open subtree certified."""
-        upper = self._incumbent.value
-        lower = min(self._closed, upper)
+        """Return the lower bound with every open subtree certified, each as far as the others make it matter."""
+        bounds = [subtree.bound for subtree in self._open if np.isfinite(subtree.bound)]
+        lower = aim = min([self._closed, self._incumbent.value, *bounds])
         deadline = time.perf_counter() + _CERTIFYING
-        for subtree in sorted(self._open, key=lambda subtree: _finite(subtree.bound)):
-            if lower <= 0.0 or time.perf_counter() > deadline:
-                root = self._explorer.certified(Subtree(self._root), upper) if lower > 0.0 else 0.0
-                return max(min(lower, root), 0.0)  # the whole tree's bound holds for every part of it
-            lower = min(lower, self._explorer.certified(subtree, upper))
-        return max(lower, 0.0)  # a sum of squares and a penalty
+        for subtree in self._open:
+            if lower <= 0.0:  # a sum of squares and a penalty
+                return 0.0
+            if time.perf_counter() > deadline:  # the whole tree's bound holds for every part of it
+                return max(min(lower, self._explorer.certified(Subtree(self._root), aim)), 0.0)
+            lower = min(lower, self._explorer.certified(subtree, aim))
+        return max(lower, 0.0)
 
     def _in_original_units(self, lower: float) -> tuple[float, float]:
         return self._incumbent.value * self._scale, lower * self._scale

@@ -53,8 +53,15 @@ class PatternSolver:
         self._safe = SafeBound(reduction)
         sizes = np.bincount(reduction.labels, minlength=reduction.n_groups)
         # Small groups last: the deepest level is visited most and small groups need the fewest pivots.
-        self._groups = sorted(root.undecided, key=lambda k: (-sizes[k], k))
+        # An L1-penalised intercept is a group beyond the instance's own: one column, which needs no sign.
+        own = (k for k in root.undecided if k < reduction.n_own_groups)
+        self._groups = sorted(own, key=lambda k: (-sizes[k], k))
         self.stop = np.zeros(1, np.uint8)
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups whose signs are enumerated."""
+        return len(self._groups)
 
     @property
     def n_patterns(self) -> int:
@@ -145,18 +152,18 @@ def enumerate_patterns(instance: Instance, *, root: SignPattern | None = None, k
     """Return the optimum over all sign patterns and the best ``keep`` solutions ("best", "all" or a number)."""
     reduction = instance.reduction
     solver = PatternSolver(reduction, root or SignPattern.free(reduction.n_groups))
-    n_kept = _checked_keep(keep, solver.n_patterns)
-    if solver.n_patterns > 2**max_groups:
+    n_kept = checked_keep(keep, solver.n_patterns)
+    if solver.n_groups > max_groups:
         raise InvalidInput(_too_many(solver, max_groups))
     deadline = inf if time_limit is None else time.perf_counter() + time_limit
     best, lower, done, limit = None, inf, 0, None
     kept: list[tuple[float, int, tuple[int, ...], Floats | None]] = []  # a heap, worst first
     try:
         for block in solver.blocks(coefs=n_kept > 0):
-            done += len(block.values)
             lower = min(lower, float(block.certified.min()))
             best = block.best if best is None else min(best, block.best, key=lambda incumbent: incumbent.value)
             _keep_best(kept, block, n_kept)
+            done += len(block.values)  # last: a block cut short by Ctrl-C does not count
             if time.perf_counter() > deadline and done < solver.n_patterns:
                 limit = Status.TIME_LIMIT
                 break
@@ -179,11 +186,10 @@ def iterate_solutions(instance: Instance) -> Iterator[Solution]:
             yield _solution(instance, tuple(pattern.tolist()), v)
 
 
-def _checked_keep(keep: str | int, n_patterns: int) -> int:
-    if keep == "best":
-        return 0
-    if keep == "all":
-        return n_patterns
+def checked_keep(keep: str | int, n_patterns: int = 0) -> int:
+    """Return how many solutions to keep, of so many."""
+    if isinstance(keep, str) and keep in ("best", "all"):
+        return n_patterns if keep == "all" else 0
     if isinstance(keep, bool) or not isinstance(keep, (int, np.integer)) or keep < 1:
         raise InvalidInput(f'keep={keep!r} must be "best", "all" or a number of solutions >= 1')
     return int(keep)
@@ -191,12 +197,12 @@ def _checked_keep(keep: str | int, n_patterns: int) -> int:
 
 def _too_many(solver: PatternSolver, max_groups: int) -> str:
     """Estimate the time of a refused enumeration from a small sample of it."""
-    K = int(np.log2(solver.n_patterns))
-    sample = solver.blocks(block_groups=_SAMPLE_GROUPS)
-    next(sample)  # compiles, and fills caches
+    K = solver.n_groups
+    sampled = min(_SAMPLE_GROUPS, K)
+    next(solver.blocks(block_groups=sampled))  # compiles, and fills caches
     began = time.perf_counter()
-    next(sample)
-    seconds = (time.perf_counter() - began) * 2.0 ** (K - _SAMPLE_GROUPS)
+    next(solver.blocks(block_groups=sampled))
+    seconds = (time.perf_counter() - began) * 2.0 ** min(K - sampled, 1000)
     return (
         f"2^{K} sign patterns are too many to enumerate (limit 2^{max_groups}; about {_duration(seconds)} here): "
         f'use method="bnb", which proves the same optimum, or raise max_groups'

@@ -28,7 +28,7 @@ def nonnegative(option: str, value: Any, *, integer: bool = False) -> Any:
     if value is None:
         return None
     is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not is_number or not value >= 0 or (integer and int(value) != value):
+    if not is_number or not value >= 0 or (integer and value % 1 != 0):  # inf % 1 is NaN
         kind = "a whole number" if integer else "a number"
         raise InvalidInput(f"{option}={value!r} must be None or {kind} >= 0")
     return int(value) if integer else float(value)
@@ -51,7 +51,7 @@ def a_priori_signs(instance: Instance, signs: Any) -> SignPattern:
     if isinstance(signs, Mapping):
         pairs = [(_group(instance, key), _sign(f"signs[{key!r}]", value)) for key, value in signs.items()]
     else:
-        given = list(signs)
+        given = list(signs) if isinstance(signs, Iterable) else [signs]
         if len(given) != instance.n_groups:
             raise InvalidInput(f"signs has {len(given)} value(s) but there are {instance.n_groups} group(s)")
         pairs = [(k, _sign(f"signs[{k}]", value)) for k, value in enumerate(given)]
@@ -67,19 +67,33 @@ def starting_signs(instance: Instance, warm_start: Any, root: SignPattern) -> Si
     """Return a complete pattern from a result, a coefficient vector or signs; the root's signs take precedence."""
     if warm_start is None:
         return None
-    if hasattr(warm_start, "coef"):
-        warm_start = warm_start.coef
-    if not isinstance(warm_start, Mapping):
-        array = np.asarray(warm_start, dtype=np.float64)
-        if array.shape == (instance.n_columns,) and array.shape != (instance.n_groups,):
-            warm_start = np.sign(instance.group_sums(array)).astype(int).tolist()
-        elif array.shape != (instance.n_groups,):
-            raise InvalidInput(
-                f"warm_start has shape {array.shape}: give a result, {instance.n_columns} coefficients "
-                f"or {instance.n_groups} signs"
-            )
-    pattern = a_priori_signs(instance, warm_start)
+    pattern = a_priori_signs(instance, _signs_of(instance, warm_start))
     return SignPattern(tuple(fixed or sign or 1 for fixed, sign in zip(root, pattern, strict=True)))
+
+
+def _signs_of(instance: Instance, warm_start: Any) -> Any:
+    """Return what ``a_priori_signs`` reads: signs as they are, coefficients by the sign of each group's sum."""
+    is_result = hasattr(warm_start, "coef")
+    values = warm_start.coef if is_result else warm_start
+    if isinstance(values, Mapping) or (not is_result and _all_signs(values) and len(values) == instance.n_groups):
+        return values
+    try:
+        coef = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        coef = np.full(0, np.nan)
+    if coef.shape != (instance.n_columns,) or not np.isfinite(coef).all():
+        raise InvalidInput(
+            f"warm_start has shape {np.shape(values)}: give a result, {instance.n_columns} finite coefficients "
+            f"or {instance.n_groups} signs"
+        )
+    return np.sign(instance.group_sums(coef)).astype(int).tolist()
+
+
+def _all_signs(values: Any) -> bool:
+    """Return whether this is a sequence of signs, and not of coefficients."""
+    words = [*_SIGN_WORDS, None, -1, 0, 1]
+    flat: Any = values
+    return isinstance(values, Iterable) and np.ndim(flat) <= 1 and all(value in words for value in values)
 
 
 def _group(instance: Instance, key: Any) -> int:

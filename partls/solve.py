@@ -11,7 +11,7 @@ from formulations.errors import InvalidInput, suggestion
 from formulations.instance import Instance
 from formulations.signs import SignPattern
 from partls.branch_and_bound import SearchOptions, branch_and_bound
-from partls.enumeration import MAX_GROUPS, enumerate_patterns
+from partls.enumeration import MAX_GROUPS, checked_keep, enumerate_patterns
 from partls.options import a_priori_signs, chosen, nonnegative, starting_signs, thread_count
 from partls.result import ABSOLUTE_TOLERANCE, OPTIMAL_GAP, Result, Solution, Status, target_size
 from partls.search.branching import branching_rule
@@ -116,6 +116,8 @@ def solve_instance(
     time_limit = nonnegative("time_limit", time_limit)
     gap_tol = nonnegative("gap_tol", 0.0 if gap_tol is None else gap_tol)
     node_limit = nonnegative("node_limit", node_limit, integer=True)
+    max_groups = nonnegative("max_groups", MAX_GROUPS if max_groups is None else max_groups, integer=True)
+    checked_keep(keep)
     jobs, rule, bound = thread_count(n_jobs), branching_rule(branching), _relaxation(relaxation)
     with single_threaded_blas():
         root = a_priori_signs(instance, signs)
@@ -126,6 +128,8 @@ def solve_instance(
                 instance, root, listed.incumbent, listed.lower_bound, listed.limit, listed.counts, method="enumerate",
                 gap_tol=gap_tol, began=began, solutions=listed.solutions,
             )
+        if keep != "best":
+            raise InvalidInput(f'keep={keep!r}: branch and bound keeps the best solution only; use method="enumerate"')
         options = SearchOptions(
             relaxation=bound, branching=rule, best_first=search == "best-first", gap_tol=gap_tol,
             time_limit=time_limit, node_limit=node_limit, n_jobs=jobs, progress=progress, root=root, start=start,
@@ -143,7 +147,7 @@ def _relaxation(relaxation: Any) -> Relaxation:
             allowed = list(RELAXATIONS)
             raise InvalidInput(f"relaxation={relaxation!r} is not one of {allowed}{suggestion(relaxation, allowed)}")
         return RELAXATIONS[relaxation]()
-    if not isinstance(relaxation, Relaxation):
+    if isinstance(relaxation, type) or not isinstance(relaxation, Relaxation):
         raise InvalidInput(f"relaxation={relaxation!r} is neither a name nor an object with name and prepare(instance)")
     return relaxation
 

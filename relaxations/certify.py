@@ -54,38 +54,41 @@ class SafeBound:
     def value(self, v: Floats, column_signs: NDArray[np.int8], upper: float) -> float:
         """Return a lower bound (reduced units) on every v' under the signs whose objective is at most ``upper``.
 
-        Where rounding makes the bound loose, v is refined in extended precision and the better bound returned.
+        Where rounding makes the bound loose, the residual of v is refined in extended precision as a dual vector of
+        its own, and the better bound returned.
         """
-        value, price = self._evaluate(v, column_signs, upper)
+        red = self.reduction
+        value, price = self._evaluate(red.z - red.R @ v, column_signs, upper)
         if price > _TIGHT * abs(value):
-            refined = self._refine(v, column_signs)
-            value = max(value, self._evaluate(refined, column_signs, upper)[0])
+            value = max(value, self._evaluate(self._refine(v), column_signs, upper)[0])
         return value
 
-    def _evaluate(self, v: Any, signs: NDArray[np.int8], upper: float) -> tuple[float, float]:
-        """Return (certified bound, price of the infeasible part), in the precision of v."""
-        red, R = self.reduction, self.reduction.R if v.dtype == np.float64 else self._extended
-        r = red.z - R @ v
-        gradient = R.T @ r
-        price = self._price(_infeasible(gradient, signs, red.l1).astype(np.float64), upper)
+    def _evaluate(self, r: Any, signs: NDArray[np.int8], upper: float) -> tuple[float, float]:
+        """Return (certified bound, price of the infeasible part) of the dual vector r, in the precision of r."""
+        red, R = self.reduction, self.reduction.R if r.dtype == np.float64 else self._extended
+        price = self._price(_infeasible(R.T @ r, signs, red.l1).astype(np.float64), upper)
         square = float(r @ r) + red.rest
         size = float(red.z @ red.z) + red.rest
-        value = square + 2.0 * float(gradient @ v) - 2.0 * price - ROUNDING * float(np.sqrt(square * size))
-        return value, price
+        value = float(r @ (2 * red.z - r)) + red.rest
+        return value - 2.0 * price - ROUNDING * float(np.sqrt(square * size)), price
 
-    def _refine(self, v: Floats, signs: NDArray[np.int8]) -> Any:
-        """Return v in extended precision, corrected so that the gradient vanishes where v is nonzero or free."""
-        red, point = self.reduction, v.astype(np.longdouble)
+    def _refine(self, v: Floats) -> Any:
+        """Return the residual of v in extended precision, corrected to vanishing slope where v is nonzero.
+
+        The correction is along the columns themselves, ``r - Q T^-T slope``: unlike a correction of v, it rounds
+        relative to the residual and not to the coefficients, which ill-conditioned data make large.
+        """
+        red = self.reduction
+        r = red.z - self._extended @ v.astype(np.longdouble)
         support = np.flatnonzero(v)
-        T = qr(red.R[:, support], mode="r")[0][: len(support)]
+        Q, T = qr(red.R[:, support], mode="economic")
         if T.shape[0] < len(support) or not np.diag(T).all():
-            return point
+            return r
+        columns = self._extended[:, support]
         for _ in range(_REFINEMENTS):
-            gradient = self._extended.T @ (red.z - self._extended @ point)
-            slope = (gradient - np.sign(v) * red.l1 / 2)[support].astype(np.float64)
-            step = solve_triangular(T, solve_triangular(T, slope, trans="T", check_finite=False), check_finite=False)
-            point[support] += step
-        return point
+            slope = columns.T @ r - (np.sign(v) * red.l1 / 2)[support]
+            r = r - Q @ solve_triangular(T, slope.astype(np.float64), trans="T", check_finite=False)
+        return r
 
     @cached_property
     def _extended(self) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cholesky, eigvalsh, solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, eigvalsh
 
 from formulations.data import Floats
 
@@ -58,9 +58,10 @@ def optimal_diagonal(Q: Floats, inverse: Floats, w: Floats, labels: NDArray[np.i
 def _centre(Q: Floats, D: Floats, weight: Floats) -> Floats:
     """Return D after a few Newton steps on ``weight'd + log det(Q - D) + 1e-3 sum(log d)``."""
     for _ in range(_NEWTON_STEPS):
-        Y = np.linalg.inv(Q - np.diag(D))
-        slope = weight - np.diag(Y) + 1e-3 / D
-        step = solve(Y * Y + np.diag(1e-3 / D**2), slope, assume_a="pos")
+        try:
+            slope, step = _newton_step(Q, D, weight)
+        except LinAlgError:  # nothing left to gain that rounding would not take: D is below Q as it stands
+            return D
         length = min(1.0, 0.95 / max(float((-step / D).max()), 1e-300))
         while length > 1e-5 and not _positive_definite(Q - np.diag(D + length * step)):
             length *= 0.6
@@ -70,6 +71,13 @@ def _centre(Q: Floats, D: Floats, weight: Floats) -> Floats:
         if slope @ step < 1.0:
             return D
     return D
+
+
+def _newton_step(Q: Floats, D: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Return (slope of the barrier problem at D, its Newton step); raises LinAlgError where rounding is in the way."""
+    Y = cho_solve(cho_factor(Q - np.diag(D)), np.eye(len(D)))
+    slope = weight - np.diag(Y) + 1e-3 / D
+    return slope, cho_solve(cho_factor(Y * Y + np.diag(1e-3 / D**2)), slope)
 
 
 def _positive_definite(matrix: Floats) -> bool:

@@ -6,7 +6,7 @@ The compiled search reads ``ranking`` and ``candidates``; the generic search cal
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from formulations.errors import InvalidInput, suggestion
 from partls.search.subtree import Try, violations
 
 
+@runtime_checkable
 class BranchingRule(Protocol):
     """Chooses among the undecided groups of a node."""
 
@@ -99,10 +100,15 @@ def number_of_candidates(rule: BranchingRule, labels: NDArray[np.intp]) -> int:
 
 def branching_rule(rule: str | BranchingRule) -> BranchingRule:
     """Return a rule by name, or the object itself."""
+    if isinstance(rule, type) or not isinstance(rule, str | BranchingRule):
+        wanted = "an object with name, ranking, candidates and choose"
+        raise InvalidInput(f"branching={rule!r} is neither a name nor {wanted}")
     if isinstance(rule, str):
         if rule not in RULES:
             raise InvalidInput(f"branching={rule!r} is not one of {list(RULES)}{suggestion(rule, RULES)}")
         return RULES[rule]
+    if rule.candidates < 0:
+        raise InvalidInput(f"branching={rule!r}: candidates must be >= 0 (0: chosen by the size of the groups)")
     return rule
 
 

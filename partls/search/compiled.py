@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from relaxations.kernel import load
 from relaxations.sign_constrained import solve_signed
 
 _DOUBTFUL_AT_ONCE = 64
+_CONFIRMED_TO = (1e-10, 1e-6)  # relative accuracy to which the bound of an open subtree is confirmed
 
 
 class CompiledExplorer:
@@ -35,6 +37,10 @@ class CompiledExplorer:
 
     def explore(self, subtree: Subtree, incumbent: Incumbent, node_budget: int, stop: NDArray[np.uint8]) -> Exploration:
         """Explore one subtree inside the kernel, the GIL released."""
+        return self._walk(self._rules, subtree, incumbent, node_budget, stop)
+
+    def _walk(self, rules: Any, subtree: Subtree, incumbent: Incumbent, node_budget: int, stop: NDArray[np.uint8]
+              ) -> Exploration:
         kernel, nodes, K = self._kernel, load("partls.search._node"), self._grouped.reduction.n_groups
         if not hasattr(self._local, "workspace"):
             self._local.workspace = nodes.make_workspace(self._problem)
@@ -44,7 +50,7 @@ class CompiledExplorer:
         open_signs = np.zeros((K + 3 + _DOUBTFUL_AT_ONCE, K), np.int8)
         open_values = np.zeros(len(open_signs))
         n_open = kernel.walk(
-            self._problem, self._rules, self._local.workspace, np.array(subtree.signs.values, np.int8), best, bounds,
+            self._problem, rules, self._local.workspace, np.array(subtree.signs.values, np.int8), best, bounds,
             node_budget, stop, counts, open_signs, open_values,
         )
         if bounds[0] < incumbent.value:
@@ -61,6 +67,12 @@ class CompiledExplorer:
         self._problem = self._grouped.kernel_problem(self._upper, self._grouped.diagonal())
 
     def certified(self, subtree: Subtree, upper: float) -> float:
-        """Return a certified bound of a subtree by orthogonal factorisation."""
+        """Return a certified bound of a subtree: from the kernel if it reaches ``upper``, else by factorisation."""
+        exact = self._rules._replace(relative=0.0, absolute=0.0)
+        for slack in _CONFIRMED_TO if subtree.bound >= upper else ():
+            claim = Incumbent(upper * (1.0 - slack), np.empty(0))
+            confirmed = self._walk(exact, subtree, claim, 0, np.zeros(1, np.uint8)).closed
+            if confirmed < np.inf:  # closed at this cutoff, and so certified
+                return confirmed
         signs = self._grouped.reduction.column_signs(subtree.signs)
         return self._safe.value(solve_signed(self._grouped.reduction, signs), signs, upper)

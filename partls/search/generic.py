@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from math import isnan
+from math import inf, isnan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,12 +47,13 @@ class GenericExplorer:
         return out
 
     def certified(self, subtree: Subtree, upper: float) -> float:
-        """Return a certified bound of a subtree by orthogonal factorisation."""
-        return self._exact(subtree.signs, upper)[0]
+        """Return a certified bound of a subtree: the relaxation's own, or by orthogonal factorisation if better."""
+        exact = self._exact(subtree.signs, upper)[0]
+        return exact if isnan(subtree.bound) else max(exact, subtree.bound)
 
     def _expand(self, node: Subtree, out: Exploration) -> list[Subtree]:
         """Bound a node: close it, or return its two children, the more promising last."""
-        bound = self._bound(node, self._tolerances.cutoff(out.best.value), out.counts)
+        bound = self._bound(node.signs, self._tolerances.cutoff(out.best.value), out.counts)
         trusted = bound.status in (BoundStatus.OPTIMAL, BoundStatus.CUTOFF)
         value = max(bound.value / self._reduction.scale, node.bound) if trusted else node.bound
         # An exact bounder's own number differs from its certificate by rounding alone: splitting further would
@@ -71,7 +72,7 @@ class GenericExplorer:
             if leaf.value < out.best.value:
                 out.best = leaf
             return self._close(max(exact, value), out, "leaves")
-        k = self._branch_group(node, v)
+        k = self._branch_group(node, v, out.counts)
         first = 1 if v is None or v[self._reduction.labels == k].sum() >= 0 else -1
         return [Subtree(node.signs.fix(k, -first), value), Subtree(node.signs.fix(k, first), value)]
 
@@ -80,20 +81,21 @@ class GenericExplorer:
         out.closed = min(out.closed, value)
         return []
 
-    def _bound(self, node: Subtree, cutoff: float, counts: Counter[str]) -> Bound:
+    def _bound(self, signs: SignPattern, cutoff: float, counts: Counter[str]) -> Bound:
         """Return the relaxation's bound; anything but a certified number leaves the node at its parent's value."""
         failed = Bound(-np.inf, -np.inf, None, BoundStatus.FAILED, 0.0)
         try:
-            bound = self._bounder.bound(node.signs, cutoff=cutoff * self._reduction.scale)
+            bound = self._bounder.bound(signs, cutoff=cutoff * self._reduction.scale)
+            status = "not a number" if isnan(bound.value) else bound.status.value
         except Exception as error:  # a bounder is foreign code: its failure must not end the search or be hidden
             counts[f"failed: {type(error).__name__}"] += 1
             return failed
-        counts[f"bound {bound.status.value}"] += 1
+        counts[f"bound {status}"] += 1
         if isnan(bound.value) or bound.status is BoundStatus.FAILED:
             return failed
         return bound
 
-    def _branch_group(self, node: Subtree, v: Floats | None) -> int:
+    def _branch_group(self, node: Subtree, v: Floats | None, counts: Counter[str]) -> int:
         undecided = list(node.signs.undecided)
         if v is None:
             return undecided[0]
@@ -102,7 +104,7 @@ class GenericExplorer:
         violated = [k for k in undecided if nu[k] > 0] or undecided
         scale = self._reduction.scale
         return self._rule.choose(
-            violated, v, labels, lambda k, s: self._bounder.bound(node.signs.fix(k, s)).value / scale
+            violated, v, labels, lambda k, s: self._bound(node.signs.fix(k, s), inf, counts).value / scale
         )
 
     def _offer(self, signs: SignPattern, out: Exploration) -> None:
