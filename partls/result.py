@@ -143,7 +143,8 @@ class Result:
         objective = instance.objective(self.coef, self.intercept)
         size = max(target_size(instance), np.finfo(float).tiny)
         wrong = int(sum(_mixed(self.coef[labels == k]) for k in range(instance.n_groups)))
-        sums = np.bincount(labels[labels >= 0], self.alpha[labels >= 0], instance.n_groups)
+        alpha = self.alpha if not wrong else np.full(len(labels), np.inf)  # mixed signs have no alpha
+        sums = np.bincount(labels[labels >= 0], alpha[labels >= 0], instance.n_groups)
         return Audit(
             objective=objective,
             objective_error=abs(objective - self.objective) / max(objective, ABSOLUTE_TOLERANCE * size),

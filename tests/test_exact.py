@@ -6,7 +6,8 @@ solved from the worst start there is and in units of work of a few nodes, which 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -19,8 +20,8 @@ from formulations.reduction import Reduction
 from partls import branch_and_bound
 from partls.search.incumbents import leaf
 from partls.search.subtree import Incumbent
-from tests.families import DEPENDENT, FAMILIES, big_groups, correlated, underdetermined
-from tests.oracles import Oracle, brute_force
+from tests.families import DEPENDENT, FAMILIES, FULL_RANK, big_groups, correlated, underdetermined
+from tests.oracles import Oracle, brute_force, sign_constrained
 from tests.strategies import Tiny
 from tests.tolerances import VANISHING, same_optimum
 
@@ -149,3 +150,52 @@ def test_more_columns_than_rows_with_a_positive_optimum(seed: int, hard_search: 
     case, oracle = next((c, o) for c, o in found if o.objective > 1e-3 * np.square(c.y).sum())
     for result in (solved(case, "enumerate"), solved(case, "bnb"), hard_search(case)):
         check(result, case, oracle)
+
+
+# Where the search begins and what its answer is worth
+
+
+def objective_of(case: Tiny, signs: Sequence[int]) -> float:
+    """Return the oracle's optimum under the signs of the groups; 0 leaves a group unconstrained."""
+    columns = np.append(signs, 0)[list(case.labels)]
+    return sign_constrained(case.X, case.y, columns, labels=np.array(case.labels), **case.options).objective
+
+
+@pytest.mark.parametrize("family", FULL_RANK)
+def test_the_first_incumbent_is_no_worse_than_rounding(family: str) -> None:
+    """Unconstrained least squares, each group with the sign of its sum: what anyone would try first."""
+    for seed in range(4):
+        case = FAMILIES[family](seed)
+        columns, labels = np.zeros(len(case.labels)), np.array(case.labels)
+        relaxed = sign_constrained(case.X, case.y, columns, labels=labels, **case.options).coef
+        sums = np.bincount(labels, np.linalg.norm(case.X, axis=0) * relaxed)
+        plain = np.bincount(labels, relaxed)
+        tried = [objective_of(case, np.where(total >= 0, 1, -1)) for total in (sums, plain)]
+        first = solved(case, "bnb", time_limit=0)
+        assert first.objective <= max(tried) * (1 + 1e-9) + VANISHING * np.square(case.weighted_y).sum()
+
+
+def test_the_first_incumbent_cannot_be_improved_by_flipping_one_group() -> None:
+    for seed in range(6):
+        case = correlated(seed, n_rows=60, n_columns=45, n_groups=9, corr=0.6)
+        first = solved(case, "bnb", time_limit=0)
+        signs = np.where(first.signs >= 0, 1, -1)
+        for k in range(9):
+            flipped = np.where(np.arange(9) == k, -signs, signs)
+            assert objective_of(case, flipped) >= first.objective * (1 - 1e-9)
+
+
+def test_an_audit_finds_what_is_wrong() -> None:
+    """The audit looks at the data: whatever is changed afterwards, it notices."""
+    result = solved(correlated(1, n_rows=30, n_columns=12, n_groups=4), "bnb")
+    assert result.audit().passed
+    boasting = replace(result, objective=result.objective * (1 - 1e-6))
+    assert boasting.audit().objective_error > 1e-9
+    j = int(np.argmax(np.abs(result.coef) * (np.bincount(result.instance.partition.labels)[
+        result.instance.partition.labels] > 1)))
+    mixed = replace(result, coef=np.where(np.arange(12) == j, -result.coef, result.coef))
+    assert mixed.audit().sign_violations >= 1
+    moved = replace(result, coef=result.coef * (1 + 1e-4))
+    assert moved.audit().kkt_residual > 1e-9
+    assert not any(wrong.audit().passed for wrong in (boasting, mixed, moved))
+    assert replace(result, lower_bound=0.5 * result.objective).audit().gap == pytest.approx(0.5)

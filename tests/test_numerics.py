@@ -10,6 +10,7 @@ import pytest
 
 import partls
 from formulations import Instance, SignPattern
+from partls.enumeration import PatternSolver
 from partls.search.branching import StrongBranching
 from partls.search.compiled import CompiledExplorer
 from partls.search.incumbents import leaf
@@ -237,25 +238,44 @@ def test_the_kernel_alone_proves_the_optimum(seed: int, strengthened: bool) -> N
         assert doubtful == 0
 
 
-@pytest.mark.parametrize("drift", [1e-9, 1e-5, 1e-2])
+def spoilt(problem: Any, drift: float, seed: int) -> Any:
+    """Return the kernel's problem with a tableau that has drifted (NaN: that has broken)."""
+    noise = 1 + drift * np.random.default_rng(seed).normal(size=(len(problem.T) + 1, len(problem.T)))
+    T, state = problem.T * (noise[:-1] + noise[:-1].T) / 2, problem.state.copy()
+    state[0], state[1] = np.diag(T), state[1] * noise[-1]
+    return problem._replace(T=T, state=state, value=problem.value * (1 + drift))
+
+
+@pytest.mark.parametrize("drift", [1e-9, 1e-5, 1e-2, np.nan])
 def test_a_drifting_tableau_proves_nothing_false(drift: float) -> None:
     """The proof must not rest on the tableau: spoil it, and the search may get stuck but must not lie."""
     in_doubt = 0
     for seed in range(12):
         case = correlated(seed, n_rows=20, n_columns=15, n_groups=5)
         oracle = brute_force(case.X, case.y, case.labels)
-        rng, explorer = np.random.default_rng(seed), explorer_of(case, strengthened=bool(seed % 2), tolerance=1e-10)
-        problem: Any = explorer._problem
-        noise = 1 + drift * rng.normal(size=problem.T.shape)
-        spoilt = problem.T * (noise + noise.T) / 2
-        state = problem.state.copy()
-        state[0], state[1] = np.diag(spoilt), state[1] * (1 + drift * rng.normal(size=len(noise)))
-        explorer._problem = problem._replace(T=spoilt, state=state, value=problem.value * (1 + drift))
+        explorer = explorer_of(case, strengthened=bool(seed % 2), tolerance=1e-10)
+        explorer._problem = spoilt(explorer._problem, drift, seed)
         optimum, lower, doubtful = explored(explorer, case, 50)
         assert is_below(lower, oracle.objective, case)
         assert is_below(oracle.objective, optimum, case)
         in_doubt += doubtful
     assert in_doubt > 0 or drift < 1e-5  # the kernel noticed
+
+
+@pytest.mark.parametrize("drift", [1e-9, 1e-5, 1e-2, np.nan])
+def test_a_drifting_tableau_spoils_no_enumeration(drift: float) -> None:
+    for seed in range(6):
+        case = correlated(seed, n_rows=20, n_columns=15, n_groups=5)
+        objectives, reduction = brute_force(case.X, case.y, case.labels).objectives, instance_of(case).reduction
+        solver = PatternSolver(reduction, SignPattern.free(case.n_groups))
+        next(solver.blocks())
+        solver._problem = spoilt(solver._problem, drift, seed)
+        block = next(solver.blocks(coefs=True))
+        truths = np.array([objectives[tuple(pattern)] for pattern in block.patterns.tolist()])
+        assert block.values * reduction.scale == pytest.approx(truths, rel=1e-9)
+        assert all(is_below(c * reduction.scale, t, case) for c, t in zip(block.certified, truths, strict=True))
+        assert block.best.value * reduction.scale == pytest.approx(truths.min(), rel=1e-9)
+        assert [reduction.objective(v) for v in block.coefs] == pytest.approx(truths.tolist(), rel=1e-9)
 
 
 # The diagonal that adds up the rises of undecided groups

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 from itertools import pairwise, product
 from typing import Any
 
@@ -261,6 +262,18 @@ def test_the_best_are_kept_across_blocks_of_patterns() -> None:
     kept = solved(case, method="enumerate", keep=40).solutions
     assert [s.objective for s in kept] == pytest.approx(sorted(everything)[:40], rel=1e-9)
     assert not solved(case, method="enumerate").solutions
+
+
+def test_a_longer_list_of_patterns_needs_no_more_memory() -> None:
+    """Memory is O(K M^2), never O(2^K): 32 times the patterns, and next to nothing more."""
+    peaks = []
+    for n_groups in (10, 10, 15):
+        case = correlated(6, n_rows=40, n_columns=30, n_groups=n_groups, corr=0.2)
+        tracemalloc.start()
+        assert solved(case, method="enumerate").n_nodes == 2**n_groups
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[2] < 2 * peaks[1]  # the first run loads the kernel
 
 
 @pytest.mark.parametrize("case", [CASE, singletons(1), integers(5), FAMILIES["l1 intercept"](1)], ids=range(4))
