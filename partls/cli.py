@@ -31,7 +31,7 @@ def demo(
     from partls.solve import solve_instance
     from relaxations.kernel import load
 
-    load("partls.search._flips")  # so that the time shown is the fit's, not the compiler's
+    load("partls.search._walk")  # so that the time shown is the fit's, not the compiler's
     result = solve_instance(diabetes())
     if as_json:
         typer.echo(json.dumps(as_document(result), indent=2))

@@ -20,7 +20,7 @@ from formulations.reduction import Reduction
 from partls import branch_and_bound
 from partls.search.incumbents import leaf
 from partls.search.subtree import Incumbent
-from tests.families import DEPENDENT, FAMILIES, FULL_RANK, big_groups, correlated, underdetermined
+from tests.families import DEPENDENT, FAMILIES, FULL_RANK, big_groups, correlated, overdetermined, underdetermined
 from tests.oracles import Oracle, brute_force, sign_constrained
 from tests.strategies import Tiny
 from tests.tolerances import VANISHING, same_optimum
@@ -161,6 +161,14 @@ def objective_of(case: Tiny, signs: Sequence[int]) -> float:
     return sign_constrained(case.X, case.y, columns, labels=np.array(case.labels), **case.options).objective
 
 
+def test_a_large_answer_is_optimal_for_its_signs() -> None:
+    case = overdetermined(7, n_rows=200, n_columns=90, n_groups=15)
+    result = solved(case, "bnb")
+    assert result.status is partls.Status.OPTIMAL
+    assert result.objective == same_optimum(objective_of(case, result.signs), case.y)
+    assert result.audit().passed
+
+
 @pytest.mark.parametrize("family", FULL_RANK)
 def test_the_first_incumbent_is_no_worse_than_rounding(family: str) -> None:
     """Unconstrained least squares, each group with the sign of its sum: what anyone would try first."""
@@ -191,8 +199,8 @@ def test_an_audit_finds_what_is_wrong() -> None:
     assert result.audit().passed
     boasting = replace(result, objective=result.objective * (1 - 1e-6))
     assert boasting.audit().objective_error > 1e-9
-    j = int(np.argmax(np.abs(result.coef) * (np.bincount(result.instance.partition.labels)[
-        result.instance.partition.labels] > 1)))
+    labels = result.instance.partition.labels
+    j = int(np.argmax(np.abs(result.coef) * (np.bincount(labels)[labels] > 1)))
     mixed = replace(result, coef=np.where(np.arange(12) == j, -result.coef, result.coef))
     assert mixed.audit().sign_violations >= 1
     moved = replace(result, coef=result.coef * (1 + 1e-4))
