@@ -30,7 +30,7 @@ def solve_signed(reduction: Reduction, column_signs: NDArray[np.int8], start: Fl
     if start is not None:
         guess = start[source] * orientation > 0
     else:
-        guess = _quick_support(A, reduction.z) if constrained.all() and not cost.any() else np.zeros(A.shape[1], bool)
+        guess = quick_support(A, reduction.z) if constrained.all() and not cost.any() else np.zeros(A.shape[1], bool)
     x = _nonnegative_least_squares(A, reduction.z, cost, constrained, guess)
     v = np.zeros(reduction.n_columns)
     np.add.at(v, source, orientation * x)
@@ -48,7 +48,7 @@ def _oriented_columns(reduction: Reduction, signs: NDArray[np.int8]
     return reduction.R[:, source] * orientation, reduction.l1[source], source, orientation, constrained
 
 
-def _quick_support(A: Floats, z: Floats) -> NDArray[np.bool_]:
+def quick_support(A: Floats, z: Floats) -> NDArray[np.bool_]:
     """Return the support that SciPy's compiled solver proposes; on dependent columns it may be wrong, or none."""
     if not A.size or not A.any():
         return np.zeros(A.shape[1], bool)

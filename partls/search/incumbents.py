@@ -10,7 +10,7 @@ from formulations.signs import SignPattern
 from partls.search.subtree import Incumbent, round_to_signs
 from relaxations.active_set import GroupedProblem
 from relaxations.kernel import load
-from relaxations.sign_constrained import solve_signed
+from relaxations.sign_constrained import quick_support, solve_signed
 
 _ROUNDS, _PAIRED, _NEARBY = 20, 6, 8
 
@@ -45,10 +45,14 @@ def interpolating(reduction: Reduction, root: SignPattern, tolerance: float) -> 
             signs = reduction.column_signs(round_to_signs(v, reduction.labels, root))
         wrong = v * signs < 0
         if not wrong.any():
-            value = reduction.objective(v) / reduction.scale
-            return Incumbent(value, v) if value <= tolerance else None
+            break
         kept &= ~wrong
-    return None
+    else:  # too few columns left: ask for the best fit of that pattern instead
+        assert signs is not None  # the first round, with all columns, has set them
+        v = np.where(quick_support(R * signs, z), 1.0, 0.0)
+        v = solve_signed(reduction, signs, v * signs)
+    value = reduction.objective(v) / reduction.scale
+    return Incumbent(value, v) if value <= tolerance else None
 
 
 def compiled_incumbent(grouped: GroupedProblem, root: SignPattern, candidates: list[SignPattern]) -> Incumbent:
