@@ -119,6 +119,7 @@ def test_a_group_may_need_more_pivots_than_a_trial_holds(seed: int, hard_search:
     assert wrong > MAX_PENDING  # at least as many columns must leave the passive set
     for result in (solved(case, "enumerate"), solved(case, "bnb"), hard_search(case)):
         check(result, case, oracle)
+        assert result.counts.get("doubtful", 0) == 0  # the kernel carried every trial to its end
 
 
 @pytest.mark.parametrize("options", VARIANTS, ids=lambda options: "-".join(map(str, options.values())))

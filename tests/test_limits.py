@@ -137,9 +137,17 @@ def test_a_zero_residual_stops_the_search_at_once(seed: int) -> None:
 
 @pytest.fixture
 def keyboard() -> Iterator[None]:
-    """Let Ctrl-C mean what it means in a terminal, also where the tests run in the background."""
+    """Let Ctrl-C mean what it means in a terminal, also where the tests run in the background.
+
+    Coverage rests meanwhile: an interrupt inside its tracer would leave its lock held for ever.
+    """
+    tracer = sys.modules["coverage"].Coverage.current() if "coverage" in sys.modules else None
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    if tracer is not None:
+        tracer.stop()
     yield
+    if tracer is not None:
+        tracer.start()
     signal.signal(signal.SIGINT, before)
 
 
@@ -212,7 +220,8 @@ print(result.status.name, result.objective, result.lower_bound, result.audit().p
 def in_terminal(script: str, *, interrupt_at: bytes) -> tuple[str, str, int]:
     """Run a script whose standard error is a terminal; press Ctrl-C once the terminal shows something."""
     terminal, end = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "160", "PYTHONPATH": str(Path(__file__).parents[1])}
+    untraced = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
+    environment = {**untraced, "TERM": "xterm", "COLUMNS": "160", "PYTHONPATH": str(Path(__file__).parents[1])}
     command = [sys.executable, "-W", "error", "-c", script]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=end, env=environment, text=True) as child:
         os.close(end)
