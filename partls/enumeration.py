@@ -123,9 +123,11 @@ class PatternSolver:
         """Solve again, by orthogonal factorisation, the patterns whose bound and value are not equal to tolerance."""
         reduction = self.reduction
         size = self._grouped.size
-        loose = block.values - block.certified > 1e-10 * block.values + 1e-13 * size
+        sound = np.isfinite(block.values) & np.isfinite(block.certified)  # a broken tableau yields neither
+        gap = np.where(sound, block.values, np.inf) - np.where(sound, block.certified, 0.0)
+        tight = gap <= np.where(sound, 1e-10 * block.values + 1e-13 * size, 0.0)
         best = block.best
-        for i in np.flatnonzero(loose | ~np.isfinite(block.values)):
+        for i in np.flatnonzero(~tight):
             pattern = SignPattern(tuple(block.patterns[i].tolist()))
             solution = leaf(reduction, pattern)
             block.values[i] = solution.value
