@@ -71,6 +71,9 @@ def branch_and_bound(instance: Instance, options: SearchOptions) -> SearchOutcom
     root = options.root or SignPattern.free(reduction.n_groups)
     size = float(reduction.z @ reduction.z) + reduction.rest
     tolerances = Tolerances(_PRUNE_SHARE * options.gap_tol, _PRUNE_SHARE * ABSOLUTE_TOLERANCE * size)
+    if not len(reduction.R):  # no column has any effect: zero coefficients are as good as any
+        flat = Incumbent(reduction.rest, np.zeros(reduction.n_columns))
+        return SearchOutcome(flat, flat.value, None, Counter({"nodes": 0}))
     exact_fit = interpolating(reduction, root, tolerances.absolute)
     if exact_fit is not None:
         return SearchOutcome(exact_fit, 0.0, None, Counter({"nodes": 0}))
