@@ -100,7 +100,7 @@ def group_columns(reduction: Reduction) -> GroupedProblem:
     order = np.argsort(reduction.labels, kind="stable")
     start = np.searchsorted(reduction.labels[order], np.arange(reduction.n_groups + 1))
     R, z = reduction.R[:, order], reduction.z
-    if not np.array_equal(order, np.arange(len(order))):
+    if len(R) and not np.array_equal(order, np.arange(len(order))):
         Q, R = qr(R, mode="economic")
         z = Q.T @ z
     T, passive, point, condition = _tableau(R, z)
@@ -115,6 +115,8 @@ def group_columns(reduction: Reduction) -> GroupedProblem:
 def _tableau(R: Floats, z: Floats) -> tuple[Floats, NDArray[np.bool_], Floats, float]:
     """Return (T, passive, v, condition) with a maximal independent set of columns passive."""
     M = R.shape[1]
+    if not len(R):
+        return np.zeros((M, M)), np.zeros(M, bool), np.zeros(M), 1.0
     if R.shape[0] == M and np.abs(np.diag(R)).min(initial=1.0) > 1.0 / _PLAINLY_INDEPENDENT:
         inverse = lapack.dtrtri(R)[0]
         T = -inverse @ inverse.T

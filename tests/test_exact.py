@@ -208,3 +208,29 @@ def test_an_audit_finds_what_is_wrong() -> None:
     assert moved.audit().kkt_residual > 1e-9
     assert not any(wrong.audit().passed for wrong in (boasting, mixed, moved))
     assert replace(result, lower_bound=0.5 * result.objective).audit().gap == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("noise", [1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 0.0])
+def test_nearly_exact_data_get_one_verdict(noise: float) -> None:
+    """Where the optimum nearly vanishes, status, gap and is_optimal must not contradict each other."""
+    for seed in range(6):
+        rng = np.random.default_rng([61, seed])
+        X, labels = 0.3 * rng.normal(size=(20, 8)) + rng.normal(size=(20, 1)), tuple(j % 3 for j in range(8))
+        coef = rng.choice([-1.0, 1.0], size=3)[list(labels)] * rng.uniform(0.1, 1.0, size=8)
+        case = Tiny(X, X @ coef + noise * rng.normal(size=20), labels)
+        for method in ("bnb", "enumerate"):
+            check(solved(case, method), case, brute_force(case.X, case.y, case.labels))
+
+
+@pytest.mark.parametrize("seed", [149, 1416, 1972, 2850, 3872, 4743, 0, 1, 2, 3])
+def test_an_exact_fit_is_exact(seed: int) -> None:
+    """Wide, nearly collinear data: a residual small enough to stop at is not yet one that passes the audit."""
+    rng = np.random.default_rng([53, seed])
+    n, wider, n_groups = int(rng.integers(8, 24)), rng.uniform(1.3, 2.2), int(rng.integers(3, 10))
+    X = 0.1 * rng.normal(size=(n, int(n * wider))) + rng.normal(size=(n, 1))
+    y, labels = rng.normal(size=n), tuple(j % n_groups for j in range(X.shape[1]))
+    result = solved(Tiny(X, y, labels, {"fit_intercept": False}), "bnb")
+    assert result.status is partls.Status.OPTIMAL
+    assert result.is_optimal()
+    audit = result.audit()
+    assert audit.passed, audit
