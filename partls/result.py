@@ -126,7 +126,7 @@ class Result:
 
     @property
     def gap(self) -> float:
-        """``(objective - lower_bound) / objective``, with an objective of zero to working precision counted as such."""
+        """``(objective - lower_bound) / objective``; zero when the difference is below 1e-12 of ``||y||^2``."""
         return relative_gap(self.objective, self.lower_bound, target_size(self.instance))
 
     def is_optimal(self, tol: float = OPTIMAL_GAP) -> bool:
@@ -176,8 +176,9 @@ def target_size(instance: Instance) -> float:
 
 
 def relative_gap(objective: float, lower_bound: float, size: float) -> float:
-    """Return the gap relative to the objective, floored at working precision of the target."""
-    return max(objective - lower_bound, 0.0) / max(objective, ABSOLUTE_TOLERANCE * size, np.finfo(float).tiny)
+    """Return the gap relative to the objective; a gap that vanishes beside the target's size is none."""
+    gap = objective - lower_bound
+    return gap / objective if gap > ABSOLUTE_TOLERANCE * size else 0.0
 
 
 def kkt_residual(instance: Instance, coef: Floats, intercept: float) -> float:

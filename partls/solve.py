@@ -13,7 +13,7 @@ from formulations.signs import SignPattern
 from partls.branch_and_bound import SearchOptions, branch_and_bound
 from partls.enumeration import MAX_GROUPS, checked_keep, enumerate_patterns
 from partls.options import a_priori_signs, chosen, nonnegative, starting_signs, thread_count
-from partls.result import ABSOLUTE_TOLERANCE, OPTIMAL_GAP, Result, Solution, Status, target_size
+from partls.result import ABSOLUTE_TOLERANCE, OPTIMAL_GAP, Result, Solution, Status, relative_gap, target_size
 from partls.search.branching import branching_rule
 from partls.search.incumbents import leaf
 from partls.search.subtree import Incumbent, round_to_signs
@@ -170,17 +170,16 @@ def _finish(
 
 def _polish(instance: Instance, root: SignPattern, incumbent: Incumbent) -> Floats:
     reduction = instance.reduction
-    if incumbent.value <= ABSOLUTE_TOLERANCE * float(reduction.z @ reduction.z):
-        return incumbent.v  # fits exactly already
+    if incumbent.value <= ABSOLUTE_TOLERANCE**2 * float(reduction.z @ reduction.z):
+        return incumbent.v  # the residual is rounding alone already
     again = leaf(reduction, round_to_signs(incumbent.v, reduction.labels, root), incumbent)
     return again.v if again.value <= incumbent.value * (1 + 1e-12) else incumbent.v
 
 
 def _status(objective: float, lower_bound: float, size: float, gap_tol: float, limit: Status | None) -> Status:
-    gap = objective - lower_bound
-    floor = ABSOLUTE_TOLERANCE * size
-    if gap <= max(OPTIMAL_GAP * objective, floor):
+    gap = relative_gap(objective, lower_bound, size)
+    if gap <= OPTIMAL_GAP:
         return Status.OPTIMAL
-    if gap <= gap_tol * objective:
+    if gap <= gap_tol:
         return Status.GAP_REACHED
     return limit or Status.PRECISION_LIMIT
