@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 from formulations.data import Floats
-from formulations.errors import InvalidInput, suggestion
+from formulations.errors import InvalidInput
 from formulations.instance import Instance
 from formulations.signs import SignPattern
 from partls.branch_and_bound import SearchOptions, branch_and_bound
@@ -18,12 +18,11 @@ from partls.search.branching import branching_rule
 from partls.search.incumbents import leaf
 from partls.search.subtree import Incumbent, round_to_signs
 from partls.threads import single_threaded_blas
-from relaxations.active_set import ActiveSetRelaxation
+from relaxations import named
 from relaxations.bound import Relaxation
 
 METHODS = ("auto", "bnb", "enumerate")
 SEARCHES = ("depth-first", "best-first")
-RELAXATIONS: dict[str, type[Relaxation]] = {"active-set": ActiveSetRelaxation}
 
 
 def solve(
@@ -143,10 +142,7 @@ def solve_instance(
 
 def _relaxation(relaxation: Any) -> Relaxation:
     if isinstance(relaxation, str):
-        if relaxation not in RELAXATIONS:
-            allowed = list(RELAXATIONS)
-            raise InvalidInput(f"relaxation={relaxation!r} is not one of {allowed}{suggestion(relaxation, allowed)}")
-        return RELAXATIONS[relaxation]()
+        return named(relaxation)
     if isinstance(relaxation, type) or not isinstance(relaxation, Relaxation):
         raise InvalidInput(f"relaxation={relaxation!r} is neither a name nor an object with name and prepare(instance)")
     return relaxation

@@ -18,6 +18,7 @@ class BoundStatus(Enum):
     OPTIMAL = "optimal"  # the relaxation was solved; value and estimate agree to tolerance
     CUTOFF = "cutoff"  # stopped early: the certified value has passed the cutoff
     INACCURATE = "inaccurate"  # solved roughly: not used to close a node
+    UNBOUNDED = "unbounded"  # the relaxation has no minimum: it proves nothing and value is -inf
     FAILED = "failed"  # no useful answer: value is -inf and the node stays open
 
 

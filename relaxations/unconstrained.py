@@ -1,0 +1,48 @@
+"""The paper's cheap bound, through CVXPY: the constraints of undecided groups are dropped, decided signs are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.instance import Instance
+from formulations.model import Model
+from formulations.quadratic import quadratic
+from relaxations.backend import Backend
+from relaxations.certify import SafeBound
+from relaxations.conic import ConicBounder
+
+_ZERO = 1e-6  # of the target's norm: a solver's coefficient (columns have norm about 1) at its bound
+
+
+@dataclass(frozen=True)
+class UnconstrainedRelaxation:
+    """minimise ``||R v - z||^2 + penalty``  s.t.  ``s_k v_m >= 0`` for decided groups; undecided ones are free.
+
+    A QP in M variables: the unconstrained least squares at the root, exact at leaves. The reference that the
+    "active-set" relaxation, a thousand times faster, is held equal to; use it to try another QP solver.
+    """
+
+    solvers: tuple[str, ...] = ("CLARABEL", "SCS")
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    name: str = "unconstrained"
+
+    def prepare(self, instance: Instance) -> ConicBounder:
+        """Compile the QP once, its signs as parameters."""
+        reduction = instance.reduction
+        safe = SafeBound(reduction)
+        size = float(reduction.z @ reduction.z) + reduction.rest
+
+        tiny = _ZERO * float(np.sqrt(size))
+
+        def certify(model: Model, column_signs: NDArray[np.int8]) -> float:
+            v = np.asarray(model.coefficients.value, dtype=np.float64)
+            at_zero = np.where(column_signs != 0, column_signs * v <= tiny, (np.abs(v) <= tiny) & (reduction.l1 > 0))
+            return safe.value(np.where(at_zero, 0.0, v), column_signs, size)
+
+        backend = Backend(lambda signs: quadratic(instance, signs), self.solvers, self.options)
+        return ConicBounder(reduction, backend, certify)
