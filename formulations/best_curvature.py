@@ -42,8 +42,7 @@ def best_curvature(
     constraints: dict[str, Any] = {"corner": lift[0, 0] == 1, "psd": lift >> 0, "split": lift[0, 1:] == u - w}
     for k in range(reduction.n_groups) if groups is None else groups:
         group = np.flatnonzero(reduction.labels == k)
-        build = _diagonal_hull if diagonal else _hull
-        constraints |= build(k, lift, group, (u[group], w[group]))
+        constraints |= (_diagonal_hull if diagonal else _hull)(k, lift, group, (u[group], w[group]))
     part = reduction.data_part if strengthen else reduction
     value = cp.sum(cp.multiply(gram(part), lift)) + penalties(reduction, u + w, strengthen=strengthen)
     return Model(
@@ -57,20 +56,27 @@ def best_curvature(
 
 
 def _hull(k: int, lift: cp.Variable, group: NDArray[np.intp], sides: tuple[Any, Any]) -> dict[str, Any]:
-    """Return ``A_kk >= U_k + N_k`` in the semidefinite order, the sum of two squares in perspective."""
-    shape = (len(group) + 1, len(group) + 1)
-    squares = [cp.Variable(shape, PSD=True) for _ in sides]
-    below = lift[np.ix_(1 + group, 1 + group)] - sum(square[1:, 1:] for square in squares)
-    borders = {f"side {k}{sign}": square[0, 1:] == side for sign, square, side in zip("+-", squares, sides, strict=True)}
-    return {f"share {k}": sum(square[0, 0] for square in squares) == 1, **borders, f"curvature {k}": below >> 0}
+    """Return ``A_kk >= U_k + N_k`` in the semidefinite order, each of them a square in perspective."""
+    up, down = (cp.Variable((len(group) + 1, len(group) + 1), PSD=True) for _ in sides)
+    return {
+        f"share {k}": up[0, 0] + down[0, 0] == 1,
+        f"positive {k}": up[0, 1:] == sides[0],
+        f"negative {k}": down[0, 1:] == sides[1],
+        f"curvature {k}": lift[np.ix_(1 + group, 1 + group)] - up[1:, 1:] - down[1:, 1:] >> 0,
+    }
 
 
 def _diagonal_hull(k: int, lift: cp.Variable, group: NDArray[np.intp], sides: tuple[Any, Any]) -> dict[str, Any]:
     """Return ``A_jj >= u_j^2 / p_k + n_j^2 / (1 - p_k)`` for the columns j of the group."""
     share = cp.Variable()
-    squares = [cp.Variable(len(group)) for _ in sides]
-    cones = {
-        f"side {k}{sign}": cp.SOC(square + part, cp.vstack([2 * side, square - part]), axis=0)
-        for sign, part, square, side in zip("+-", (share, 1 - share), squares, sides, strict=True)
+    up, down = (cp.Variable(len(group)) for _ in sides)
+    return {
+        f"positive {k}": _square_in_perspective(sides[0], share, up),
+        f"negative {k}": _square_in_perspective(sides[1], 1 - share, down),
+        f"curvature {k}": cp.diag(lift)[1 + group] - up - down >= 0,
     }
-    return {**cones, f"curvature {k}": cp.diag(lift)[1 + group] - sum(squares) >= 0}
+
+
+def _square_in_perspective(side: Any, share: Any, square: Any) -> Any:
+    """Return ``side_j^2 <= share square_j`` and ``share >= 0`` as cones."""
+    return cp.SOC(square + share, cp.vstack([2 * side, square - share]), axis=0)

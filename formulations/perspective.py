@@ -29,9 +29,11 @@ def perspective(
 
         ``min (||D_k^(1/2) u|| + ||D_k^(1/2) n||)^2   s.t.  v_k = u - n,  u >= 0,  n >= 0``,
 
-    the convex hull of that square over the union of the two orthants. One D serves every node: bounds never drop
-    as signs are fixed and are exact once all are. The signs are parameters, so ``model.fix(signs)`` moves to another
-    node without compiling again.
+    the convex hull of that square over the union of the two orthants. With ``strengthen`` the penalty
+    ``eta (sum_m w_m)^2`` of a group joins this square and leaves Q: if D_k = 0, it becomes ``eta (sum_m |w_m|)^2``.
+
+    One D serves every node: bounds never drop as signs are fixed and are exact once all are. The signs are
+    parameters, so ``model.fix(signs)`` moves to another node without compiling again.
 
     Parameters
     ----------
@@ -44,11 +46,12 @@ def perspective(
     signs : SignPattern, optional
         The node to start from; the root if left out.
     strengthen : bool
-        Penalise ``eta (sum_m |w_m|)^2`` in place of ``eta (sum_m w_m)^2``, outside the reach of D.
+        Convexify the L2 penalty of each group together with its part of D. No effect without an L2 penalty.
     """
     reduction = instance.reduction
     part = reduction.data_part if strengthen else reduction
-    blocks = checked_blocks(reduction, D, part.R.T @ part.R)
+    taken = checked_blocks(reduction, D, part.R.T @ part.R)
+    blocks = taken if part is reduction else taken + reduction.penalty_rows.T @ reduction.penalty_rows
     split = np.flatnonzero(blocks.any(axis=0))
     whole = np.setdiff1d(np.arange(reduction.n_columns), split)
     v = cp.Variable(reduction.n_columns, name="v")
@@ -65,9 +68,9 @@ def perspective(
         s, slack = parameters["signs"][whole], parameters["slack"][whole]
         constraints["signs"] = cp.multiply(s, v[whole]) + slack >= 0
     value = (
-        _remainder(part, blocks, v)
+        _remainder(part, taken, v)
         + _hulls(blocks[np.ix_(split, split)], reduction.labels[split], sides)
-        + penalties(reduction, _magnitude(v, split, sides), strengthen=strengthen)
+        + penalties(reduction, _magnitude(v, split, sides))
     )
     model = Model(
         name="perspective form",
@@ -118,10 +121,10 @@ def _assembled(reduction: Reduction, D: Any) -> Floats:
     return matrix
 
 
-def _remainder(part: Reduction, blocks: Floats, v: cp.Variable) -> cp.Expression:
+def _remainder(part: Reduction, taken: Floats, v: cp.Variable) -> cp.Expression:
     """Return ``||R v - z||^2 + rest - v'D v``."""
     linear, constant = -2.0 * (part.z @ part.R), float(part.z @ part.z + part.rest)
-    error: cp.Expression = cp.sum_squares(_root(part.R.T @ part.R - blocks) @ v) + linear @ v + constant
+    error: cp.Expression = cp.sum_squares(_root(part.R.T @ part.R - taken) @ v) + linear @ v + constant
     return error
 
 

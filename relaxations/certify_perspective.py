@@ -85,7 +85,7 @@ class PerspectiveCertificate:
         g = 2 * (R.T @ r + D @ v)
         total = r @ (2 * part.z - r) + part.rest + v @ D @ v
         for group in self._groups:
-            sign = int(column_signs[group.columns[0]]) if len(group.columns) else 0
+            sign = int(column_signs[group.columns[0]])
             sides = (sign,) if sign else (1, -1)
             total -= max(self._depth(group, s * g[group.columns] - self.reduction.l1[group.columns]) for s in sides)
         slack = 8 * len(v) * _EXTENDED * (np.sqrt(self._size) + 4 * np.abs(v).sum()) * self._box.sum()

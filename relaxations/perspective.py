@@ -22,7 +22,7 @@ from relaxations.curvature import Room, chosen, room
 _KEPT = 0.05  # share of the root's D that a rescaled one keeps, so that decided groups have curvature as well
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PerspectiveRelaxation:
     """minimise ``v'(Q - D)v - 2 (R'z)'v + const + sum_k hull of v_k'D_k v_k over the group's allowed orthants``.
 
@@ -39,8 +39,8 @@ class PerspectiveRelaxation:
         Let D grow on the groups still undecided as far as Q - D stays psd. Stronger at depth, but each node is
         compiled anew.
     strengthen : bool, optional
-        Penalise ``eta (sum_m |w_m|)^2`` instead of ``eta (sum_m w_m)^2``, beside D, which is then below the data part
-        of Q. If left out: for every D chosen by name, except "block" on independent columns, which contains it.
+        Convexify the L2 penalty of each group together with its part of D, which is then below the data part of Q
+        alone. If left out: for every D chosen by name, except "block" on independent columns, which contains it.
     solvers, options
         CVXPY solvers in order of preference, and the options of each.
     """
