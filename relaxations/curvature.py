@@ -30,6 +30,7 @@ _NULL = 1e-7  # singular values of R (columns have norm about 1) below which a d
 _LOAD = 1e-6  # a group's part in a dependence below which it is not concerned
 _MAX_CONDITION = 1e8  # beyond this the safety above would not cover the rounding
 _EVERYWHERE = 1e-3  # share of D spread over all groups, so that no block is singular
+_ROUGH = 2500  # iterations of a first-order solver: any D will do, and a good one is near by then
 _LARGE = 60  # columns beyond which a first-order solver finds D sooner
 
 
@@ -115,7 +116,8 @@ def _multipliers(instance: Instance, space: Room, *, diagonal: bool, strengthen:
     groups = np.unique(reduction.labels[space.columns]).tolist()
     solvers = ("CLARABEL", "SCS") if reduction.n_columns <= _LARGE else ("SCS", "CLARABEL")
     backend = Backend(
-        lambda signs: best_curvature(instance, diagonal=diagonal, strengthen=strengthen, groups=groups), solvers
+        lambda signs: best_curvature(instance, diagonal=diagonal, strengthen=strengthen, groups=groups),
+        solvers, {"SCS": {"max_iters": _ROUGH}},
     )
     solved = backend.solve()
     D = np.zeros((reduction.n_columns, reduction.n_columns))
