@@ -31,7 +31,7 @@ _LOAD = 1e-6  # a group's part in a dependence below which it is not concerned
 _MAX_CONDITION = 1e8  # beyond this the safety above would not cover the rounding
 _EVERYWHERE = 1e-3  # share of D spread over all groups, so that no block is singular
 _ROUGH = 2500  # iterations of a first-order solver: any D will do, and a good one is near by then
-_LARGE = 60  # columns beyond which a first-order solver finds D sooner
+_LARGE = 25  # columns beyond which a first-order solver finds D sooner
 
 
 @dataclass(frozen=True, eq=False)
