@@ -7,6 +7,7 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import block_diag, eigh
 
 from formulations.data import Floats
@@ -128,17 +129,23 @@ def _remainder(part: Reduction, taken: Floats, v: cp.Variable) -> cp.Expression:
     return error
 
 
-def _hulls(blocks: Floats, labels: np.ndarray[Any, Any], sides: list[cp.Variable]) -> Any:
+def _hulls(blocks: Floats, labels: NDArray[np.intp], sides: list[cp.Variable]) -> Any:
     """Return the sum over the split groups of ``(||D_k^(1/2) u_k|| + ||D_k^(1/2) n_k||)^2``."""
-    total: Any = 0.0
-    for k in np.unique(labels):
+    if not sides:
+        return 0.0
+    # One norm over all groups, their roots padded with zero rows to one height: CVXPY's time grows with its atoms.
+    groups = np.unique(labels)
+    height = int(np.bincount(labels).max())
+    roots = np.zeros((len(groups), height, len(labels)))
+    for padded, k in zip(roots, groups, strict=True):
         group = np.flatnonzero(labels == k)
         root = _root(blocks[np.ix_(group, group)])
-        total += sum(cp.norm(root @ side[group]) for side in sides) ** 2
-    return total
+        padded[: len(root), group] = root
+    stacked = [cp.reshape(roots.reshape(-1, len(labels)) @ side, (height, len(groups)), order="F") for side in sides]
+    return cp.sum_squares(sum(cp.norm(lengths, 2, axis=0) for lengths in stacked))
 
 
-def _magnitude(v: cp.Variable, split: np.ndarray[Any, Any], sides: list[cp.Variable]) -> cp.Expression:
+def _magnitude(v: cp.Variable, split: NDArray[np.intp], sides: list[cp.Variable]) -> cp.Expression:
     """Return what stands for |v|: the sum of both sides where v is split, which is never smaller."""
     whole, identity = np.setdiff1d(np.arange(v.size), split), np.eye(v.size)
     terms = [identity[:, split] @ side for side in sides]
