@@ -10,11 +10,13 @@ from relaxations.active_set import ActiveSetRelaxation
 from relaxations.bound import Bound, Bounder, BoundStatus, Relaxation
 
 if TYPE_CHECKING:
+    from relaxations.perspective import PerspectiveRelaxation
     from relaxations.unconstrained import UnconstrainedRelaxation
 
 # name -> (module, class); a module is imported, and CVXPY with it, when its relaxation is first asked for
 MEMBERS = {
     "active-set": ("active_set", "ActiveSetRelaxation"),
+    "perspective": ("perspective", "PerspectiveRelaxation"),
     "unconstrained": ("unconstrained", "UnconstrainedRelaxation"),
 }
 
@@ -24,12 +26,16 @@ __all__ = [
     "Bound",
     "BoundStatus",
     "Bounder",
+    "PerspectiveRelaxation",
     "Relaxation",
     "UnconstrainedRelaxation",
     "named",
 ]
 
-_LAZY = {"UnconstrainedRelaxation": "unconstrained"}
+_LAZY = {
+    "PerspectiveRelaxation": "perspective",
+    "UnconstrainedRelaxation": "unconstrained",
+}
 
 
 def named(name: str) -> Relaxation:
