@@ -10,6 +10,7 @@ from relaxations.active_set import ActiveSetRelaxation
 from relaxations.bound import Bound, Bounder, BoundStatus, Relaxation
 
 if TYPE_CHECKING:
+    from relaxations.switching import Adaptive, ByDepth, CheapThenStrong, Fixed
     from relaxations.unconstrained import UnconstrainedRelaxation
 
 # name -> (module, class); a module is imported, and CVXPY with it, when its relaxation is first asked for
@@ -21,15 +22,21 @@ MEMBERS = {
 __all__ = [
     "MEMBERS",
     "ActiveSetRelaxation",
+    "Adaptive",
     "Bound",
     "BoundStatus",
     "Bounder",
+    "ByDepth",
+    "CheapThenStrong",
+    "Fixed",
     "Relaxation",
     "UnconstrainedRelaxation",
+    "as_relaxation",
     "named",
 ]
 
 _LAZY = {"UnconstrainedRelaxation": "unconstrained"}
+_LAZY |= dict.fromkeys(["Adaptive", "ByDepth", "CheapThenStrong", "Fixed"], "switching")
 
 
 def named(name: str) -> Relaxation:
@@ -39,6 +46,15 @@ def named(name: str) -> Relaxation:
         raise InvalidInput(f"relaxation={name!r} is not one of {allowed}{suggestion(name, allowed)}")
     module, member = MEMBERS[name]
     relaxation: Relaxation = getattr(import_module(f"{__name__}.{module}"), member)()
+    return relaxation
+
+
+def as_relaxation(relaxation: Any) -> Relaxation:
+    """Return a relaxation given by name, or the object itself."""
+    if isinstance(relaxation, str):
+        return named(relaxation)
+    if isinstance(relaxation, type) or not isinstance(relaxation, Relaxation):
+        raise InvalidInput(f"relaxation={relaxation!r} is neither a name nor an object with name and prepare(instance)")
     return relaxation
 
 

@@ -107,8 +107,9 @@ class GenericExplorer:
     def _point(self, bound: Bound) -> Floats | None:
         """Return the relaxed point, if there is one to round and to branch on."""
         v = bound.coef
-        usable = v is not None and bound.status is not BoundStatus.FAILED and np.shape(v) == self._reduction.labels.shape
-        return v if usable and np.isfinite(v).all() else None
+        if v is None or bound.status is BoundStatus.FAILED or np.shape(v) != self._reduction.labels.shape:
+            return None
+        return v if np.isfinite(v).all() else None
 
     def _branch_group(self, node: Subtree, v: Floats | None, counts: Counter[str]) -> int:
         undecided = list(node.signs.undecided)
