@@ -10,6 +10,8 @@ from relaxations.active_set import ActiveSetRelaxation
 from relaxations.bound import Bound, Bounder, BoundStatus, Relaxation
 
 if TYPE_CHECKING:
+    from relaxations.comparison import Comparison, compare
+    from relaxations.search_trees import TreeSizes, search_with, tree_size
     from relaxations.switching import Adaptive, ByDepth, CheapThenStrong, Fixed
     from relaxations.unconstrained import UnconstrainedRelaxation
 
@@ -28,15 +30,22 @@ __all__ = [
     "Bounder",
     "ByDepth",
     "CheapThenStrong",
+    "Comparison",
     "Fixed",
     "Relaxation",
+    "TreeSizes",
     "UnconstrainedRelaxation",
     "as_relaxation",
+    "compare",
     "named",
+    "search_with",
+    "tree_size",
 ]
 
 _LAZY = {"UnconstrainedRelaxation": "unconstrained"}
 _LAZY |= dict.fromkeys(["Adaptive", "ByDepth", "CheapThenStrong", "Fixed"], "switching")
+_LAZY |= {"Comparison": "comparison", "compare": "comparison"}
+_LAZY |= dict.fromkeys(["TreeSizes", "search_with", "tree_size"], "search_trees")
 
 
 def named(name: str) -> Relaxation:
