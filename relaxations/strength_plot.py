@@ -40,7 +40,7 @@ def plot_strength(comparison: Comparison, ax: Axes | None = None) -> Axes:
                    for i, row in enumerate(points)]
     ax.set(xlabel="seconds per bound", ylabel="share of the gap closed, certified")
     ax.set_title("Strength of each relaxation against its cost")
-    ax.set_ylim(min(-0.05, *(row.gap_closed - 0.05 for row in rows)) if rows else -0.05, 1.08)
+    ax.set_ylim(min(-0.05, *(row.gap_closed - 0.05 for row in rows)) if rows else -0.05, 1.15)
     ax.margins(x=0.15)
     ax.grid(True, which="major", color="0.92", zorder=0)
     _place(ax, labels)
@@ -62,7 +62,8 @@ def _place(ax: Axes, labels: list[tuple[Compared, str, ColorType]]) -> None:
     taken: list[Bbox] = []
     for row, text, color in labels:
         annotation = ax.annotate(text, (row.seconds, row.gap_closed), xytext=(8, 0), textcoords="offset points",
-                                 va="center", color=color, fontsize=9)
+                                 va="center", color=color, fontsize=9,
+                                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.7})
         fewest = None
         for dx, dy, side in _PLACES:
             annotation.set(position=(dx, dy), ha=side)

@@ -145,8 +145,9 @@ class CheapThenStrong(_Policy):
     Much to do means both: a gap to the cutoff of more than ``gap`` times the cutoff, and a subtree of more than
     ``break_even`` nodes. The subtree is estimated from the node alone. If every decided group has so far raised the
     cheap bound by ``rise`` on average, ``gap / rise`` more must be decided before it reaches the cutoff, and there
-    are no more than the undecided ones: two to that power. ``break_even`` defaults to the number of cheap bounds
-    that one strong bound is taken to cost (``relaxations.work``).
+    are no more than the undecided ones: two to that power. Before any group is decided nothing is known of the tree,
+    most trees are small, and the cheap bound stands. ``break_even`` defaults to the number of cheap bounds that one
+    strong bound is taken to cost (``relaxations.work``).
     """
 
     cheap: Relaxation | str
@@ -190,10 +191,10 @@ class _CheapThenStrongBounder:
         return strongest([cheap, self.strong.ask(signs, cutoff)])
 
     def _much_to_do(self, value: float, signs: SignPattern, cutoff: float) -> bool:
-        gap, undecided = cutoff - value, len(signs.undecided)
-        if gap <= self.gap * abs(cutoff) and cutoff < inf:
+        gap, undecided, decided = cutoff - value, len(signs.undecided), len(signs) - len(signs.undecided)
+        if cutoff < inf and (gap <= self.gap * abs(cutoff) or not decided):
             return False
-        rise = (value - self.root) / max(len(signs) - undecided, 1)
+        rise = (value - self.root) / max(decided, 1)
         levels = min(float(undecided), gap / rise) if rise > 0 else float(undecided)
         return float(2.0**levels) > self.break_even
 
@@ -244,10 +245,13 @@ class _ClosingRate:
         self.asked[undecided] += 1
         self.closed[undecided] += closed
 
-    def at(self, undecided: int) -> float:
-        """Return the rate at this depth; where few nodes were seen, that of all depths (a half before any)."""
-        overall = (self.closed.total() + 1) / (self.asked.total() + 2)
-        return (self.closed[undecided] + 2 * overall) / (self.asked[undecided] + 2)
+    def overall(self) -> float:
+        """Return the rate at all depths, a half before any node was seen."""
+        return (self.closed.total() + 1) / (self.asked.total() + 2)
+
+    def at(self, undecided: int, otherwise: float) -> float:
+        """Return the rate at this depth; ``otherwise`` counts as two nodes, and alone where none was seen."""
+        return (self.closed[undecided] + 2 * otherwise) / (self.asked[undecided] + 2)
 
 
 class _AdaptiveBounder:
@@ -274,7 +278,8 @@ class _AdaptiveBounder:
         if not others or (answered and undecided == 0):  # two children, each a bound that no other can better
             return None
         saved = 2 * self._subtree(undecided - 1)
-        worth = {i: self._rates[i].at(undecided) * saved / self._members[i].work for i in others}
+        rates = {i: self._rates[i].at(undecided, self._rates[i].overall()) for i in others}
+        worth = {i: rates[i] * saved / self._members[i].work for i in others}
         best = max(others, key=lambda i: worth[i])
         if worth[best] > 1 or not answered:
             return best
@@ -286,7 +291,8 @@ class _AdaptiveBounder:
         """Return the expected work of a node and all below it with the cheapest bound alone."""
         work = 0.0
         for u in range(undecided + 1):
-            work = self._members[0].work + 2 * (1 - self._rates[0].at(u)) * work
+            # Half of all nodes of any search are closed: where nothing was seen, that keeps the subtree narrow.
+            work = self._members[0].work + 2 * (1 - self._rates[0].at(u, 0.5)) * work
         return work
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import JustifyMethod
     from rich.table import Table
 
-_LONGEST_WORD = 30  # characters that are not broken between lines
+_LONGEST_WORD = 30  # characters of a name that are not broken between lines
 
 
 class Column(NamedTuple):
@@ -42,10 +42,11 @@ class ResultTable:
         from rich.table import Table
 
         table = Table(box=box.SIMPLE_HEAD, caption=self.caption, caption_justify="left")
-        for column in self.columns:
+        words = [word for row in self.rows for word in self.columns[0].show(row).split()]
+        longest = min(max(map(len, words), default=0), _LONGEST_WORD)
+        for i, column in enumerate(self.columns):
             align: JustifyMethod = "left" if column.text else "right"
-            words = [word for row in self.rows for word in column.show(row).split()] if column.text else []
-            width = min(max(map(len, words), default=0), _LONGEST_WORD) or None
+            width = None if i else longest
             table.add_column(column.heading, justify=align, no_wrap=not column.text, overflow="fold", min_width=width)
         for row, following in zip(self.rows, [*self.rows[1:], None], strict=True):
             last = getattr(following, "depth", None) != getattr(row, "depth", None)
@@ -55,7 +56,7 @@ class ResultTable:
     def __str__(self) -> str:
         from rich.console import Console
 
-        console = Console(file=StringIO(), width=120, color_system=None)
+        console = Console(file=StringIO(), width=130, color_system=None)
         with console.capture() as capture:
             console.print(self)
         return "\n".join(line.rstrip() for line in capture.get().strip("\n").splitlines())
