@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 
 # Where a label may stand, in points from its marker: the first place that is free is taken.
 _PLACES = [
-    (8, 0, "left"), (8, 10, "left"), (8, -10, "left"), (-8, 0, "right"), (-8, 10, "right"), (-8, -10, "right"),
-    (0, 14, "center"), (0, -14, "center"), (8, 22, "left"), (8, -22, "left"), (-8, 22, "right"), (-8, -22, "right"),
-    (8, 34, "left"), (8, -34, "left"), (-8, 34, "right"), (-8, -34, "right"),
+    (dx, step * 13 * up, side)
+    for step in range(9)
+    for up in ((1, -1) if step else (1,))
+    for dx, side in ((8, "left"), (-8, "right"))
 ]
+_MARKER = 5  # pixels from the centre of a marker to its edge, and a little
 
 
 def plot_strength(comparison: Comparison, ax: Axes | None = None) -> Axes:
@@ -68,7 +70,8 @@ def _place(ax: Axes, labels: list[tuple[Compared, str, ColorType]]) -> None:
         for dx, dy, side in _PLACES:
             annotation.set(position=(dx, dy), ha=side)
             box = annotation.get_window_extent()
-            clashes = sum(box.overlaps(other) for other in taken) + sum(box.contains(x, y) for x, y in markers)
+            clashes = sum(box.overlaps(other) for other in taken)
+            clashes += sum(box.padded(_MARKER).contains(x, y) for x, y in markers)
             clashes += not (frame.x0 <= box.x0 and box.x1 <= frame.x1 and frame.y0 <= box.y0 and box.y1 <= frame.y1)
             if fewest is None or clashes < fewest[0]:
                 fewest = (clashes, dx, dy, side)

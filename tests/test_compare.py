@@ -31,6 +31,7 @@ from relaxations import (
     tree_size,
 )
 from relaxations import node_optimum as exact_search
+from relaxations.comparison import Compared
 from relaxations.table import duration, number
 from tests.families import FAMILIES, correlated
 from tests.oracles import brute_force, sign_constrained
@@ -287,14 +288,18 @@ def test_numbers_are_short(shown: str, expected: str) -> None:
     assert shown == expected
 
 
-def test_labels_of_the_plot_cover_neither_each_other_nor_a_point(instance: Instance) -> None:
-    crowd = {f"relaxation {i}": "active-set" for i in range(6)}
-    ax = compare(instance, relaxations={**crowd, "conic": "unconstrained"}).plot()
+def test_labels_of_the_plot_cover_neither_each_other_nor_a_point() -> None:
+    """Six relaxations of the same strength and nearly the same cost, and one apart."""
+    seconds = [1e-3, 1.1e-3, 1.2e-3, 1.3e-3, 1.31e-3, 1.5e-3, 2.0]
+    rows = [Compared(f"relaxation {i}", 0, 1, 1.0, 1.0, i // 6, s, 0.0, "optimal") for i, s in enumerate(seconds)]
+    ax = relaxations.Comparison(tuple(rows), 0.0, 1.0).plot()
     figure = ax.get_figure()
     figure.canvas.draw()
     boxes = [text.get_window_extent() for text in ax.texts]
-    assert [text.get_text() for text in ax.texts] == ["conic", *crowd]
+    assert [text.get_text() for text in ax.texts] == [row.relaxation for row in rows]
     assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
+    points = [ax.transData.transform((row.seconds, row.gap_closed)) for row in rows]
+    assert not any(box.contains(x, y) for box in boxes for x, y in points)
     assert ax.get_xscale() == "log"
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("seconds per bound", "share of the gap closed, certified")
     mpl.pyplot.close(figure)
