@@ -9,8 +9,11 @@ from partls.enumeration import iterate_solutions
 from partls.exceptions import InvalidInput, PartLSError
 from partls.result import Audit, Result, Solution, Status
 from partls.solve import solve, solve_instance
+from relaxations.search_trees import search_with
 
 __version__ = version("partls")
+
+search_with(solve_instance)  # relaxations.tree_size measures this search, a layer above its own
 
 __all__ = [
     "Audit",
