@@ -16,6 +16,9 @@ from relaxations._tableau import ACTIVE_SIGN, PASSIVE, PASSIVE_SIGN, POINT, Prob
 _MARGIN = 1e-14  # rounding of a certified value, relative to the norms of the residual and of the data
 _CORRECTIONS = 2  # refinements of a point whose optimality residual costs too much
 
+FITTED, GRADIENT, ERROR, MOVED, BEFORE = 0, 1, 2, 3, 4  # rows of scratch, given by the caller: allocating costs
+SCRATCH_ROWS = 5  # compile time in every function that certifies
+
 
 @compiled(real, matrix, vector, integer)
 def infeasibility(S: Any, gradient: Any, a: int) -> float:
@@ -46,15 +49,15 @@ def disjunction(problem: Problem, S: Any) -> float:
     return total
 
 
-@compiled(numba.types.Tuple((real, real)), problem_t, matrix, vector, vector)
-def dual_value(problem: Problem, S: Any, point: Any, gradient: Any) -> tuple[float, float]:
+@compiled(numba.types.Tuple((real, real)), problem_t, matrix, matrix)
+def dual_value(problem: Problem, S: Any, scratch: Any) -> tuple[float, float]:
     """Return (certified lower bound, price of the optimality residual) of the box of S, from R and z alone.
 
     For any r: ``||Rw - z||^2 >= 2 r'z - r'r - 2 (R'r)'w``. With r the residual of S's point, what the
     gradient R'r lacks to zero (undecided columns) or to its sign (decided ones) is priced by the box. With D,
     only ``R'R - D`` is linearised and the undecided groups keep ``x'Dx``, least over their two orthants.
     """
-    R, g, p = problem.R, S[POINT], S[PASSIVE]
+    R, g, p, point, gradient = problem.R, S[POINT], S[PASSIVE], scratch[FITTED], scratch[GRADIENT]
     height, M = R.shape
     for a in range(M):
         gradient[a] = 0.0
@@ -93,14 +96,16 @@ def dual_value(problem: Problem, S: Any, point: Any, gradient: Any) -> tuple[flo
     return value - _MARGIN * np.sqrt(square * problem.size), price
 
 
-@compiled(numba.void, matrix, vector, matrix, vector, integer, matrix, vector)
-def correct(T: Any, base_passive: Any, U: Any, C: Any, n: int, S: Any, gradient: Any) -> None:
+@compiled(numba.void, matrix, vector, matrix, vector, integer, matrix, matrix)
+def correct(T: Any, base_passive: Any, U: Any, C: Any, n: int, S: Any, scratch: Any) -> None:
     """One refinement of S's passive coefficients: ``w_P += inv(Q_PP) R_P' r`` with the tableau as the inverse."""
     M = S.shape[1]
-    error, moved = np.zeros(M), np.zeros(M)
+    gradient, error, moved = scratch[GRADIENT], scratch[ERROR], scratch[MOVED]
     for a in range(M):
-        if S[PASSIVE, a] > 0.0:
-            error[a] = infeasibility(S, gradient, a)
+        error[a] = infeasibility(S, gradient, a) if S[PASSIVE, a] > 0.0 else 0.0
+        moved[a] = 0.0
+    for a in range(M):
+        if error[a] != 0.0:
             row = T[a]
             for b in range(M):
                 moved[b] += row[b] * error[a]
@@ -117,19 +122,20 @@ def correct(T: Any, base_passive: Any, U: Any, C: Any, n: int, S: Any, gradient:
         S[POINT, a] -= S[PASSIVE, a] * moved[a]
 
 
-@compiled(real, problem_t, matrix, vector, matrix, vector, integer, matrix, vector, vector)
-def certify(problem: Problem, T: Any, base_passive: Any, U: Any, C: Any, n: int, S: Any, point: Any,
-            gradient: Any) -> float:
+@compiled(real, problem_t, matrix, vector, matrix, vector, integer, matrix, matrix)
+def certify(problem: Problem, T: Any, base_passive: Any, U: Any, C: Any, n: int, S: Any, scratch: Any) -> float:
     """Return a certified lower bound for the box of S, refining its point while the residual costs too much."""
-    value, price = dual_value(problem, S, point, gradient)
+    value, price = dual_value(problem, S, scratch)
     for _ in range(_CORRECTIONS):
         if price <= problem.slack:
             break
-        before = S[POINT].copy()
-        correct(T, base_passive, U, C, n, S, gradient)
-        refined, price = dual_value(problem, S, point, gradient)
+        before = scratch[BEFORE]
+        for a in range(S.shape[1]):
+            before[a] = S[POINT, a]
+        correct(T, base_passive, U, C, n, S, scratch)
+        refined, price = dual_value(problem, S, scratch)
         if not refined > value:
-            for a in range(before.size):
+            for a in range(S.shape[1]):
                 S[POINT, a] = before[a]
             break
         value = refined

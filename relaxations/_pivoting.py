@@ -167,9 +167,9 @@ def dual_steps(problem: Problem, T: Any, U: Any, C: Any, n: int, S: Any, value: 
 
 
 @compiled(numba.types.Tuple((integer, real, real)), problem_t, signs_t, real, matrix, vector, matrix, vector, matrix,
-          vector, vector, entry=True)
-def solve_node(problem: Problem, signs: Any, cutoff: float, T: Any, T_passive: Any, U: Any, C: Any, S: Any, point: Any,
-               gradient: Any) -> tuple[int, float, float]:
+          matrix)
+def solve_node(problem: Problem, signs: Any, cutoff: float, T: Any, T_passive: Any, U: Any, C: Any, S: Any,
+               scratch: Any) -> tuple[int, float, float]:
     """Solve the node of ``signs`` from the root, in T and S; return (status, value, certified bound).
 
     PRUNED is returned only if the certified bound has reached the cutoff; it is then the value too.
@@ -187,7 +187,7 @@ def solve_node(problem: Problem, signs: Any, cutoff: float, T: Any, T_passive: A
             T_passive[a] = S[PASSIVE, a]
         status, n, value = dual_steps(problem, T, U, C, 0, S, value, cutoff)
         if status != UNFINISHED:
-            certified = certify(problem, T, T_passive, U, C, n, S, point, gradient)
+            certified = certify(problem, T, T_passive, U, C, n, S, scratch)
         if status == PRUNED and certified >= cutoff:
             return PRUNED, certified, certified
         materialise(T, T, U, C, n, S)

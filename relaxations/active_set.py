@@ -186,6 +186,7 @@ class ActiveSetBounder:
         self._native = self._grouped.reliable and not reduction.l1.any()
         if self._native:
             self._tableau, self._kernel = load("relaxations._tableau"), load("relaxations._pivoting")
+            self._one_node = load("relaxations._one_node")
             self._problem = self._grouped.kernel_problem(self._grouped.size)
 
     def bound(self, signs: SignPattern, *, cutoff: float = inf) -> Bound:
@@ -193,11 +194,10 @@ class ActiveSetBounder:
         if not self._native:
             return self._orthogonal.bound(signs, cutoff=cutoff)
         began = time.perf_counter()
-        tableau, kernel, red, M = self._tableau, self._kernel, self._reduction, len(self._grouped.order)
-        S, U = np.empty((tableau.STATE_ROWS, M)), np.empty((tableau.PENDING_ROWS, M))
-        status, value, certified = kernel.solve_node(
-            self._problem, np.array(signs.values, np.int8), cutoff / red.scale, np.empty((M, M)), np.empty(M), U,
-            np.empty(len(U)), S, np.empty(M), np.empty(M),
+        tableau, kernel, red = self._tableau, self._kernel, self._reduction
+        S = np.empty((tableau.STATE_ROWS, len(self._grouped.order)))
+        status, value, certified = self._one_node.bound_node(
+            self._problem, np.array(signs.values, np.int8), cutoff / red.scale, S
         )
         if status == kernel.UNFINISHED or value - certified > _LOOSE * value + _SLACK * self._grouped.size:
             return self._orthogonal.bound(signs, cutoff=cutoff)

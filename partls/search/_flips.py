@@ -13,12 +13,13 @@ import numpy as np
 from partls.search._node import (
     N_COUNTS,
     Workspace,
+    begin,
     close_leaf,
-    enter,
     own_tableau,
     workspace_t,
 )
 from relaxations._compile import compiled, integer, matrix, real, signs_t, vector
+from relaxations._pivoting import solve_node
 from relaxations._tableau import (
     ACTIVE_SIGN,
     DIAGONAL,
@@ -105,7 +106,10 @@ def improve(problem: Problem, ws: Workspace, signs: Any, best: Any, bounds: Any,
     """
     counts = np.zeros(N_COUNTS, np.int64)
     K = signs.size
-    enter(problem, ws, signs, np.inf, counts)
+    begin(ws, signs, counts)
+    _, ws.value[0], _ = solve_node(
+        problem, signs, np.inf, ws.T[0], ws.T_passive[0], ws.U[0], ws.C[0], ws.S[0], ws.scratch
+    )
     close_leaf(problem, ws, 0, best, bounds)
     values, order = np.empty(K), np.zeros(K, np.int64)
     n_paired = min(n_paired, K)

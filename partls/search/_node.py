@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from relaxations._certificate import certify
+from relaxations._certificate import FITTED, SCRATCH_ROWS, certify
 from relaxations._compile import compiled, cube, flag, integer, integers, matrix, real, signs_t, signs_table, vector
-from relaxations._pivoting import PRUNED, UNFINISHED, dual_steps, solve_node
+from relaxations._pivoting import PRUNED, UNFINISHED, dual_steps
 from relaxations._tableau import (
     PASSIVE,
     PENDING_ROWS,
@@ -53,8 +53,7 @@ class Workspace(NamedTuple):
     U: Any
     C: Any
     trial: Any
-    point: Any
-    gradient: Any
+    scratch: Any
     score: Any
     candidates: Any
 
@@ -62,7 +61,7 @@ class Workspace(NamedTuple):
 workspace_t = numba.types.NamedTuple(
     [
         cube, matrix, integers, cube, matrix, integers, cube, vector, signs_table, integers, signs_t, vector,
-        cube, matrix, cube, vector, vector, vector, integers,
+        cube, matrix, cube, matrix, vector, integers,
     ],
     Workspace,
 )
@@ -82,7 +81,7 @@ def make_workspace(problem: Problem, levels: int | None = None) -> Workspace:
         signs=np.zeros((levels, K), np.int8), later_group=np.full(levels, -1),
         later_sign=np.zeros(levels, np.int8), later_value=np.zeros(levels),
         U=np.empty((3, PENDING_ROWS, M)), C=np.empty((3, PENDING_ROWS)), trial=np.empty((3, STATE_ROWS, M)),
-        point=np.empty(M), gradient=np.empty(M), score=np.empty(K), candidates=np.empty(K, np.int64),
+        scratch=np.empty((SCRATCH_ROWS, M)), score=np.empty(K), candidates=np.empty(K, np.int64),
     )
 
 
@@ -110,7 +109,7 @@ def try_child(problem: Problem, ws: Workspace, level: int, k: int, sign: float, 
         status, n, value = dual_steps(problem, T, U, C, ws.n_pending[level], S, ws.value[level], limit)
         if status != PRUNED:
             return status, n, value
-        certified = certify(problem, T, ws.T_passive[base], U, C, n, S, ws.point, ws.gradient)
+        certified = certify(problem, T, ws.T_passive[base], U, C, n, S, ws.scratch)
         if certified >= cutoff:
             return PRUNED, n, certified
         limit = np.inf
@@ -198,19 +197,15 @@ def close_leaf(problem: Problem, ws: Workspace, level: int, best: Any, bounds: A
     S = ws.S[level]
     base, n = ws.base[level], ws.n_pending[level]
     U, C = ws.pending[level], ws.pending_c[level]
-    certified = certify(problem, ws.T[base], ws.T_passive[base], U, C, n, S, ws.point, ws.gradient)
-    offer(feasible_value(problem, S, ws.signs[level], ws.gradient), ws.gradient, best, bounds)
+    certified = certify(problem, ws.T[base], ws.T_passive[base], U, C, n, S, ws.scratch)
+    w = ws.scratch[FITTED]
+    offer(feasible_value(problem, S, ws.signs[level], w), w, best, bounds)
     return certified
 
 
-@compiled(integer, problem_t, workspace_t, signs_t, real, integers)
-def enter(problem: Problem, ws: Workspace, signs: Any, cutoff: float, counts: Any) -> int:
-    """Put the subtree's root at level 0: the problem's own root with the given signs; return its status."""
+@compiled(numba.void, workspace_t, signs_t, integers)
+def begin(ws: Workspace, signs: Any, counts: Any) -> None:
+    """Make level 0 the root of a subtree, with a tableau of its own that ``solve_node`` is to fill."""
     ws.later_group[0], ws.base[0], ws.n_pending[0] = -1, 0, 0
     copy_signs(signs, ws.signs[0])
     counts[NODES] += 1
-    status, value, _ = solve_node(
-        problem, signs, cutoff, ws.T[0], ws.T_passive[0], ws.U[0], ws.C[0], ws.S[0], ws.point, ws.gradient
-    )
-    ws.value[0] = value
-    return status

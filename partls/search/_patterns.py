@@ -11,7 +11,7 @@ from partls.search._node import (
     NODES,
     SCRATCH,
     Workspace,
-    enter,
+    begin,
     feasible_value,
     load_pending,
     offer,
@@ -19,9 +19,9 @@ from partls.search._node import (
     try_child,
     workspace_t,
 )
-from relaxations._certificate import certify
+from relaxations._certificate import FITTED, certify
 from relaxations._compile import bytes_t, compiled, integer, integers, matrix, signs_t, vector
-from relaxations._pivoting import UNFINISHED
+from relaxations._pivoting import UNFINISHED, solve_node
 from relaxations._tableau import Problem, problem_t
 
 
@@ -30,14 +30,15 @@ def record(problem: Problem, ws: Workspace, level: int, n: int, leaf: int, S: An
            certified: Any, best_and_bounds: Any, coefs: Any) -> None:
     """Write value, certified bound and (if wanted) coefficients of one complete pattern."""
     base = ws.base[level]
+    w = ws.scratch[FITTED]
     certified[leaf] = certify(
-        problem, ws.T[base], ws.T_passive[base], ws.U[SCRATCH], ws.C[SCRATCH], n, S, ws.point, ws.gradient
+        problem, ws.T[base], ws.T_passive[base], ws.U[SCRATCH], ws.C[SCRATCH], n, S, ws.scratch
     )
-    values[leaf] = feasible_value(problem, S, signs, ws.gradient)
-    offer(values[leaf], ws.gradient, best_and_bounds[1:], best_and_bounds[:1])
+    values[leaf] = feasible_value(problem, S, signs, w)
+    offer(values[leaf], w, best_and_bounds[1:], best_and_bounds[:1])
     if coefs.shape[0] > 0:
         for a in range(coefs.shape[1]):
-            coefs[leaf, a] = ws.gradient[a]
+            coefs[leaf, a] = w[a]
 
 
 @compiled(integer, problem_t, workspace_t, signs_t, integers, vector, vector, vector, matrix, bytes_t, integers,
@@ -50,7 +51,10 @@ def complete_patterns(problem: Problem, ws: Workspace, signs: Any, groups: Any, 
     (best value, its coefficients). The last level is solved on pending pivots, without a tableau of its own.
     """
     m = groups.size
-    enter(problem, ws, signs, np.inf, counts)
+    begin(ws, signs, counts)
+    _, ws.value[0], _ = solve_node(
+        problem, signs, np.inf, ws.T[0], ws.T_passive[0], ws.U[0], ws.C[0], ws.S[0], ws.scratch
+    )
     if m == 0:
         record(problem, ws, 0, 0, 0, ws.S[0], ws.signs[0], values, certified, best_and_bounds, coefs)
         return 1

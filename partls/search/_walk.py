@@ -14,22 +14,17 @@ from partls.search._node import (
     PRUNES,
     Workspace,
     at_t,
+    begin,
     close_leaf,
     copy_signs,
-    enter,
     load_pending,
     settle,
     try_child,
     workspace_t,
 )
-from relaxations._certificate import (
-    disjunction,
-)
+from relaxations._certificate import disjunction
 from relaxations._compile import bytes_t, compiled, integer, integers, real, signs_t, signs_table, vector
-from relaxations._pivoting import (
-    PRUNED,
-    UNFINISHED,
-)
+from relaxations._pivoting import PRUNED, UNFINISHED, solve_node
 from relaxations._tableau import DIAGONAL, PASSIVE, POINT, Problem, problem_t
 
 MAX_VIOLATION, BOUND_SCORE = 0, 1  # how branching candidates are ranked
@@ -150,7 +145,11 @@ def walk(problem: Problem, rules: Rules, ws: Workspace, signs: Any, best: Any, b
     """
     n_open = 0
     cutoff = cutoff_of(bounds, rules)
-    if enter(problem, ws, signs, cutoff, counts) == PRUNED:
+    begin(ws, signs, counts)
+    status, ws.value[0], _ = solve_node(
+        problem, signs, cutoff, ws.T[0], ws.T_passive[0], ws.U[0], ws.C[0], ws.S[0], ws.scratch
+    )
+    if status == PRUNED:
         bounds[1] = min(bounds[1], ws.value[0])
         counts[PRUNES] += 1
         return 0
