@@ -10,26 +10,38 @@ from relaxations.active_set import ActiveSetRelaxation
 from relaxations.bound import Bound, Bounder, BoundStatus, Relaxation
 
 if TYPE_CHECKING:
+    from relaxations.shor import BlockOnlyShorRelaxation, ShorRelaxation
+    from relaxations.split_dnn import SplitDNNRelaxation
     from relaxations.unconstrained import UnconstrainedRelaxation
 
 # name -> (module, class); a module is imported, and CVXPY with it, when its relaxation is first asked for
 MEMBERS = {
     "active-set": ("active_set", "ActiveSetRelaxation"),
+    "shor": ("shor", "ShorRelaxation"),
+    "split-dnn": ("split_dnn", "SplitDNNRelaxation"),
     "unconstrained": ("unconstrained", "UnconstrainedRelaxation"),
 }
 
 __all__ = [
     "MEMBERS",
     "ActiveSetRelaxation",
+    "BlockOnlyShorRelaxation",
     "Bound",
     "BoundStatus",
     "Bounder",
     "Relaxation",
+    "ShorRelaxation",
+    "SplitDNNRelaxation",
     "UnconstrainedRelaxation",
     "named",
 ]
 
-_LAZY = {"UnconstrainedRelaxation": "unconstrained"}
+_LAZY = {
+    "BlockOnlyShorRelaxation": "shor",
+    "ShorRelaxation": "shor",
+    "SplitDNNRelaxation": "split_dnn",
+    "UnconstrainedRelaxation": "unconstrained",
+}
 
 
 def named(name: str) -> Relaxation:
