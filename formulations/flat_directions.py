@@ -20,7 +20,7 @@ def flat_directions(
     pairs make ``gram - N`` at least t. At zero the diagonal of A shows the entries that can grow for nothing.
     """
     lift = cp.Variable(gram.shape, symmetric=True, name="lift")
-    constraints: dict[str, cp.Constraint] = {"trace": cp.trace(lift) == 1, "psd": lift >> 0}
+    constraints: dict[str, cp.Constraint] = {"trace": cp.sum(cp.diag(lift)) == 1, "psd": lift >> 0}
     rows, columns = np.triu_indices(len(gram), k=1)
     zero = opposed[rows, columns]
     known = ~zero & (products[rows, columns] != 0)

@@ -8,7 +8,7 @@ zero elsewhere: then ``x'N x >= 0`` for every feasible x. With ``S = A'A - N`` p
 The dual values of a solver propose N. Nothing else is believed: N is clipped to its signs, drawn towards multipliers
 N0 of which ``A'A - N0`` is known to be positive definite until Cholesky proves S to be, u is the exact solution of
 the sign-constrained least squares problem that S leaves, and what ``A'z - S u`` lacks to dual feasibility is priced
-over the solutions that can still improve. With the multipliers scarcely better than zero the bound is the cheap one.
+over the solutions that can still improve.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ from relaxations.sign_constrained import signed_least_squares
 _UNIT = np.finfo(np.float64).eps / 2
 _DEPENDENT = 1e-13  # of a column's norm (about 1): what is left of a flat column beyond the other flat ones
 _INTERIOR = 1e-8  # least eigenvalue from which A'A - N0 counts as positive definite
-_STEPS = 60  # doublings of a step of 1e-14 end at one
+_GROWTH, _STEPS = 4.0, 30  # trial shares of N0 from 1e-14 to one
+
+Rotated = tuple[Floats, Floats, Floats, Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +86,9 @@ class LiftedProblem:
 class Interior:
     """Multipliers N0 with ``A'A - N0`` positive definite once the ``flat`` entries of x are projected out.
 
-    N0 vanishes on flat entries. ``box`` bounds each \\|x_i\\| over the solutions no worse than zero: by N0 itself, and
-    on flat entries, which can grow without changing the fit, by ``DEPENDENT_BOX``.
+    N0 vanishes on flat entries. ``box`` bounds the size of each x_i over the solutions no worse than zero: by N0
+    itself, and on flat entries, which can grow without changing the fit, by ``DEPENDENT_BOX``. ``least`` is below the
+    least eigenvalue.
     """
 
     N: Floats
@@ -106,7 +109,7 @@ def interior(problem: LiftedProblem, N: Floats, flat: NDArray[np.bool_]) -> Inte
     _, below, _, z = _rotated(problem, flat)
     S = below[:, curved].T @ below[:, curved] - N[np.ix_(curved, curved)]
     least = float(eigvalsh(S, subset_by_index=[0, 0])[0]) / 2
-    if least < _INTERIOR or _proved(S, least) is None:
+    if least < _INTERIOR or not _positive_definite(S, least):
         return None
     inverse = cho_solve((cholesky(S, lower=True), True), np.eye(len(S)))
     slope = below[:, curved].T @ z
@@ -124,17 +127,34 @@ def projected_gram(problem: LiftedProblem, flat: NDArray[np.bool_]) -> Floats:
 
 
 def lift_bound(problem: LiftedProblem, N: Floats, inner: Interior, start: Floats | None = None) -> float:
-    """Return a lower bound of the lifted problem from any N at all; ``start`` guesses the support of its solution."""
+    """Return a lower bound of the lifted problem from any N at all; ``start`` guesses the support of its solution.
+
+    The bound is concave in the share of N0. The least share that can be proved is not the best: an error of N along
+    a direction in which S nearly vanishes is divided by what curvature S has there.
+    """
     if not np.isfinite(N).all():
         return -inf
+    rotated = _rotated(problem, inner.flat)
+    N = problem.admissible(N, inner.flat)
+    share = _least_share(rotated[1], N, inner)
+    best = -inf
+    for _ in range(_STEPS):
+        mixed = (1.0 - share) * N + share * inner.N
+        value = _bound_at(problem, mixed, inner, rotated, start)
+        if share >= 1.0 or (value <= best and best > -inf):
+            break
+        best, share = max(best, value), min(_GROWTH * share, 1.0)
+    return max(best, value)
+
+
+def _bound_at(problem: LiftedProblem, N: Floats, inner: Interior, rotated: Rotated, start: Floats | None) -> float:
+    """Return the bound of given multipliers: exact, and safe whatever they are; -inf unless S is proved psd."""
+    top, below, z_top, z_below = rotated
     flat, curved = inner.flat, ~inner.flat
-    top, below, z_top, z_below = _rotated(problem, flat)
-    N = problem.admissible(N, flat)
-    C, block = below[:, curved].T @ below[:, curved], np.ix_(curved, curved)
-    share, S = _drawn_inside(C, N[block], inner.N[block], inner.least)
-    if S is None:
+    C = below[:, curved].T @ below[:, curved]
+    S = C - N[np.ix_(curved, curved)]
+    if not _positive_definite(S, _margin(C)):
         return -inf
-    N = (1.0 - share) * N + share * inner.N
     L = cholesky(S, lower=True, check_finite=False)
     factor = np.zeros((len(top) + len(L), len(flat)))
     factor[: len(top)] = top
@@ -156,35 +176,33 @@ def _dual_value(problem: LiftedProblem, N: Floats, u: Floats, box: Floats) -> fl
     return value - 2.0 * float(lacking @ box) - ROUNDING * problem.size
 
 
-def _drawn_inside(C: Floats, N: Floats, N0: Floats, least: float) -> tuple[float, Floats | None]:
-    """Return (share of N0, S) with ``S = C - (1 - share) N - share N0`` proved psd, the share nearly least."""
-    lowest = float(eigh(C - N, C - N0, eigvals_only=True, subset_by_index=[0, 0])[0])
-    share = -lowest / (1.0 - lowest) if lowest < 0 else 0.0
-    margin = 4.0 * (len(C) + 2) * _UNIT * max(float(np.trace(C)), 1.0)
-    step = 2.0 * margin / least
-    for _ in range(_STEPS):
-        S = C - ((1.0 - share) * N + share * N0)
-        if _proved(S, margin) is not None:
-            return share, S
-        if share >= 1.0:
-            break
-        share, step = min(share + step, 1.0), 2.0 * step
-    return share, None
+def _least_share(below: Floats, N: Floats, inner: Interior) -> float:
+    """Return the share of N0, up to rounding, from which ``A'A - (1 - share) N - share N0`` is positive definite."""
+    block, columns = np.ix_(~inner.flat, ~inner.flat), below[:, ~inner.flat]
+    C = columns.T @ columns
+    lowest = float(eigh(C - N[block], C - inner.N[block], eigvals_only=True, subset_by_index=[0, 0])[0])
+    return (-lowest / (1.0 - lowest) if lowest < 0 else 0.0) + 2.0 * _margin(C) / inner.least
 
 
-def _proved(S: Floats, margin: float) -> Floats | None:
-    """Return a factor of ``S - margin I``, which proves S psd if the margin exceeds rounding; None without one.
+def _margin(C: Floats) -> float:
+    """Return what rounding can do to the least eigenvalue of ``C - N``.
 
-    A Cholesky factorisation of order n that ends is exact for a matrix within ``(n + 1) unit trace(S)`` in norm; what
-    forming S from the data rounds away is of the same kind.
+    A Cholesky factorisation of order n that ends is exact for a matrix within ``(n + 1) unit trace`` in norm; what
+    forming C from the columns rounds away is of the same kind.
     """
+    return 4.0 * (len(C) + 2) * float(_UNIT) * max(float(np.trace(C)), 1.0)
+
+
+def _positive_definite(S: Floats, margin: float) -> bool:
+    """Return whether S less the margin has a Cholesky factor."""
     try:
-        return np.asarray(cholesky(S - margin * np.eye(len(S)), lower=True, check_finite=False))
+        cholesky(S - margin * np.eye(len(S)), lower=True, check_finite=False)
     except LinAlgError:
-        return None
+        return False
+    return True
 
 
-def _rotated(problem: LiftedProblem, flat: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats, Floats]:
+def _rotated(problem: LiftedProblem, flat: NDArray[np.bool_]) -> Rotated:
     """Return (top, below, z_top, z_below): A and z turned so that the flat columns end in the top rows."""
     A, z = problem.A, problem.z
     if not flat.any() or not len(A):

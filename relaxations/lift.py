@@ -1,4 +1,4 @@
-"""What the two lifted relaxations share: which solver first, where the lift is flat, and certificate by dual values."""
+"""What the two lifted relaxations share: which solver comes first, where a lift is flat, and its certificate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from formulations.data import Floats
 from formulations.flat_directions import flat_directions
 from formulations.model import Model
 from formulations.reduction import Reduction
-from relaxations.backend import Backend
+from formulations.signs import SignPattern
+from relaxations.backend import Backend, Solved
 from relaxations.bound import BoundStatus
 from relaxations.certify import SafeBound
 from relaxations.certify_lift import Interior, LiftedProblem, interior, lift_bound, projected_gram
@@ -21,8 +22,10 @@ from relaxations.sign_constrained import solve_signed
 
 # Certificates re-solve what the dual values leave open: more accuracy than this buys nothing that can be measured.
 ACCURACY: dict[str, dict[str, Any]] = {"SCS": {"eps_abs": 1e-7, "eps_rel": 1e-7, "max_iters": 50_000}}
-_CLARABEL_ORDER = 16  # of the lift: above it SCS is faster
+_CLARABEL_ORDER = 20  # of the lift: above it SCS is faster
+_DEEP = 1e-4  # least eigenvalue of A'A - N0 that needs no better N0: rounding costs a part of 1e-9
 _FLAT = 1e-4  # of the largest: a diagonal entry of a direction that counts
+_LOOSE = 1e-6  # of the target's square: a solver's value this far above a certified one asks for a second look
 _EXPLAINED = 1e-18  # squared norm of a column (norm about 1) that the flat ones explain
 
 
@@ -31,68 +34,87 @@ def solvers_by_order(order: int) -> tuple[str, ...]:
     return ("CLARABEL", "SCS") if order <= _CLARABEL_ORDER else ("SCS", "CLARABEL")
 
 
-def find_interior(
-    reduction: Reduction, root: LiftedProblem, guess: Floats, solvers: Sequence[str],
-    options: Mapping[str, Mapping[str, Any]],
-) -> Interior | None:
-    """Return interior multipliers of the root: the guess, or by a few semidefinite programs once per instance.
+@dataclass(frozen=True, eq=False)
+class InteriorSearch:
+    """Finds interior multipliers of a lift by the relaxation's own solvers."""
 
-    Entries that can grow for nothing are set aside as flat, one round after another, until the others cannot; None
-    if none is left, and then the lift proves nothing beyond the cheap bound.
-    """
-    flat = np.zeros(root.A.shape[1], bool)
-    found = interior(root, guess, flat)
-    while found is None and not flat.all():
-        gram = projected_gram(root, flat)
-        explained = np.diag(gram) <= _EXPLAINED
-        if explained.any():
-            flat[np.flatnonzero(~flat)[explained]] = True
-            continue
-        kept = np.flatnonzero(~flat)
-        part = _restricted(root, kept)
+    reduction: Reduction
+    solvers: Sequence[str]
+    options: Mapping[str, Mapping[str, Any]]
 
-        def build(_: Any, gram: Floats = gram, part: LiftedProblem = part) -> Model:
-            return flat_directions(reduction, gram, part.products, part.opposed)
+    def __call__(self, problem: LiftedProblem, guess: Floats) -> Interior | None:
+        """Return the guess if it is well inside, else what a few semidefinite programs find.
 
-        solved = Backend(build, solvers, options).solve()
-        if solved.status not in (BoundStatus.OPTIMAL, BoundStatus.INACCURATE):
-            return None
-        N = np.zeros((len(flat), len(flat)))
-        N[np.ix_(kept, kept)] = part.multipliers(*_dual_values(solved.model))
-        found = interior(root, N, flat)
-        if found is None:
+        Entries that can grow for nothing are set aside as flat, one round after another, until the others cannot.
+        None if none is left: then the lift proves nothing beyond the cheap bound.
+        """
+        flat = np.zeros(problem.A.shape[1], bool)
+        found = interior(problem, guess, flat)
+        if found is not None and found.least >= _DEEP:
+            return found
+        while True:
+            _set_aside_explained(problem, flat)
+            kept = np.flatnonzero(~flat)
+            if not len(kept):
+                return found
+            part = _restricted(problem, kept)
+            solved = self._directions(part, projected_gram(problem, flat))
+            if solved.status not in (BoundStatus.OPTIMAL, BoundStatus.INACCURATE):
+                return found
+            N = np.zeros((len(flat), len(flat)))
+            N[np.ix_(kept, kept)] = part.multipliers(*_dual_values(solved.model))
+            better = interior(problem, N, flat)
+            if found is not None or better is not None:
+                return max((found, better), key=lambda inner: 0.0 if inner is None else inner.least)
             moved = np.asarray(solved.model.coefficients.value)
             flat[kept[moved >= _FLAT * moved.max()]] = True
-    return found
+
+    def _directions(self, part: LiftedProblem, gram: Floats) -> Solved:
+        def build(_: SignPattern | None) -> Model:
+            return flat_directions(self.reduction, gram, part.products, part.opposed)
+
+        return Backend(build, self.solvers, self.options).solve()
 
 
-@dataclass(frozen=True, eq=False)
+def _set_aside_explained(problem: LiftedProblem, flat: NDArray[np.bool_]) -> None:
+    """Mark as flat, in place, the columns that those marked before explain, and zero columns."""
+    explained = np.diag(projected_gram(problem, flat)) <= _EXPLAINED
+    flat[np.flatnonzero(~flat)[explained]] = True
+
+
 class LiftCertificate:
     """Certified values of one lift of one instance, never below the cheap bound's.
 
-    ``problem`` states the lift under given column signs.
+    ``problem`` states the lift under given column signs, ``guess`` interior multipliers of its root.
     """
 
-    reduction: Reduction
-    problem: Callable[[NDArray[np.int8]], LiftedProblem]
-    inner: Interior | None
+    def __init__(
+        self, search: InteriorSearch, problem: Callable[[NDArray[np.int8]], LiftedProblem], guess: Floats
+    ) -> None:
+        self._reduction, self._search, self._problem, self._guess = search.reduction, search, problem, guess
+        self._safe = SafeBound(search.reduction)
+        self._root = search(problem(np.zeros(search.reduction.n_columns, np.int8)), guess)
 
     def __call__(self, model: Model, column_signs: NDArray[np.int8]) -> float:
         """Return a lower bound (reduced units) from the dual values in the model."""
-        problem = self.problem(column_signs)
-        cheap = SafeBound(self.reduction).value(
-            solve_signed(self.reduction, column_signs), column_signs, problem.size
-        )
-        if self.inner is None:
-            return cheap
-        x: Any = model.variables["lift"].value
-        N = problem.multipliers(*_dual_values(model))
-        return max(cheap, lift_bound(problem, N, self.inner.restricted(problem.columns), np.asarray(x)[0, 1:]))
+        problem = self._problem(column_signs)
+        columns = problem.columns
+        value = self._safe.value(solve_signed(self._reduction, column_signs), column_signs, problem.size)
+        N, x = problem.multipliers(*_dual_values(model)), np.asarray(model.variables["lift"].value)[0, 1:]
+        if self._root is not None:
+            value = max(value, lift_bound(problem, N, self._root.restricted(columns), x))
+        bounded = self._root is not None and not self._root.flat.any()
+        if not bounded and model.value / self._reduction.scale - value > _LOOSE * problem.size:
+            # Decided signs leave fewer directions flat: look again at this node.
+            inner = self._search(problem, self._guess[np.ix_(columns, columns)])
+            value = max(value, lift_bound(problem, N, inner, x)) if inner is not None else value
+        return value
 
 
 def _dual_values(model: Model) -> tuple[Any, Any]:
     """Return the dual values of the pairs with a sign and of the opposed ones; None for constraints not there."""
-    return tuple(getattr(model.constraints.get(name), "dual_value", None) for name in ("pairs", "opposed"))
+    pairs, opposed = (getattr(model.constraints.get(name), "dual_value", None) for name in ("pairs", "opposed"))
+    return pairs, opposed
 
 
 def _restricted(problem: LiftedProblem, kept: NDArray[np.intp]) -> LiftedProblem:

@@ -15,7 +15,7 @@ from formulations.shor import product_signs, shor, shor_block_only_as_printed
 from relaxations.backend import Backend
 from relaxations.certify_lift import LiftedProblem
 from relaxations.conic import ConicBounder
-from relaxations.lift import ACCURACY, LiftCertificate, find_interior, solvers_by_order
+from relaxations.lift import ACCURACY, InteriorSearch, LiftCertificate, solvers_by_order
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,8 @@ class ShorRelaxation:
 
         solvers, options = self.solvers or solvers_by_order(M + 1), {**ACCURACY, **self.options}
         backend = Backend(lambda signs: shor(instance, signs, cuts=self.cuts), solvers, options)
-        root = problem(np.zeros(M, np.int8))
-        inner = find_interior(reduction, root, np.zeros((M, M)), solvers, options)
-        return ConicBounder(reduction, backend, LiftCertificate(reduction, problem, inner))
+        certificate = LiftCertificate(InteriorSearch(reduction, solvers, options), problem, np.zeros((M, M)))
+        return ConicBounder(reduction, backend, certificate)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from formulations.split_dnn import opposed_parts, split_dnn, split_parts
 from relaxations.backend import Backend
 from relaxations.certify_lift import LiftedProblem
 from relaxations.conic import ConicBounder
-from relaxations.lift import ACCURACY, LiftCertificate, find_interior, solvers_by_order
+from relaxations.lift import ACCURACY, InteriorSearch, LiftCertificate, solvers_by_order
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,8 @@ class SplitDNNRelaxation:
 
         solvers, options = self.solvers or solvers_by_order(2 * M + 1), {**ACCURACY, **self.options}
         backend = Backend(lambda signs: split_dnn(instance, signs), solvers, options)
-        root = problem(np.zeros(M, np.int8))
-        inner = find_interior(reduction, root, _complementary(reduction.R), solvers, options)
-        return ConicBounder(reduction, backend, LiftCertificate(reduction, problem, inner))
+        certificate = LiftCertificate(InteriorSearch(reduction, solvers, options), problem, _complementary(reduction.R))
+        return ConicBounder(reduction, backend, certificate)
 
 
 def _complementary(R: Floats) -> Floats:
