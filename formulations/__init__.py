@@ -20,6 +20,7 @@ from formulations.signs import SignPattern
 from formulations.subset_sum import balanced_value, subset_sum
 
 if TYPE_CHECKING:
+    from formulations.flat_directions import flat_directions
     from formulations.model import Model
     from formulations.partls import alpha_fixed, beta_fixed
     from formulations.partls_b import partls_b
@@ -39,6 +40,7 @@ __all__ = [
     "alpha_fixed",
     "balanced_value",
     "beta_fixed",
+    "flat_directions",
     "from_coef",
     "partls_b",
     "perspective",
@@ -56,6 +58,7 @@ _LAZY = {
     "Model": "model",
     "alpha_fixed": "partls",
     "beta_fixed": "partls",
+    "flat_directions": "flat_directions",
     "partls_b": "partls_b",
     "perspective": "perspective",
     "quadratic": "quadratic",

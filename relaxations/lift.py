@@ -22,16 +22,18 @@ from relaxations.sign_constrained import solve_signed
 
 # Certificates re-solve what the dual values leave open: more accuracy than this buys nothing that can be measured.
 ACCURACY: dict[str, dict[str, Any]] = {"SCS": {"eps_abs": 1e-7, "eps_rel": 1e-7, "max_iters": 50_000}}
-_CLARABEL_ORDER = 20  # of the lift: above it SCS is faster
+_CLARABEL_ORDER, _CLARABEL_DEPENDENT = 20, 60  # of the lift: above it SCS is faster; it suffers from unbounded optima
 _DEEP = 1e-4  # least eigenvalue of A'A - N0 that needs no better N0: rounding costs a part of 1e-9
 _FLAT = 1e-4  # of the largest: a diagonal entry of a direction that counts
 _LOOSE = 1e-6  # of the target's square: a solver's value this far above a certified one asks for a second look
 _EXPLAINED = 1e-18  # squared norm of a column (norm about 1) that the flat ones explain
 
 
-def solvers_by_order(order: int) -> tuple[str, ...]:
+def solvers_for(reduction: Reduction, order: int) -> tuple[str, ...]:
     """Return the solvers to try for a semidefinite lift of this order, the faster one first."""
-    return ("CLARABEL", "SCS") if order <= _CLARABEL_ORDER else ("SCS", "CLARABEL")
+    dependent = SafeBound(reduction).rank < reduction.n_columns
+    limit = _CLARABEL_DEPENDENT if dependent else _CLARABEL_ORDER
+    return ("CLARABEL", "SCS") if order <= limit else ("SCS", "CLARABEL")
 
 
 @dataclass(frozen=True, eq=False)
