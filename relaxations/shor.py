@@ -23,8 +23,9 @@ class ShorRelaxation:
     """minimise ``Q . A - 2 (R'z)'a + z'z + penalty``  s.t. ``[1 a'; a A]`` psd, ``A_ij >= 0`` inside groups.
 
     With the signs of decided groups, and with ``cuts`` the signs of products across them. One semidefinite block of
-    order M + 1: tens of milliseconds at M = 20, a tenth of a second at M = 40. Use it near the root of hard trees with
-    more rows than columns, where it closes most of the gap; on fewer rows than columns "split-dnn" is far stronger.
+    order M + 1: 30 to 300 ms at M = 20, 0.1 to 1.5 s at M = 40, longer where it is not exact. Use it near the root of
+    hard trees with more rows than columns, where it closes nearly all of the gap; on fewer rows than columns
+    "split-dnn" is far stronger.
 
     Parameters
     ----------
