@@ -21,6 +21,7 @@ from formulations.subset_sum import balanced_value, subset_sum
 
 if TYPE_CHECKING:
     from formulations.best_curvature import best_curvature
+    from formulations.flat_directions import flat_directions
     from formulations.model import Model
     from formulations.partls import alpha_fixed, beta_fixed
     from formulations.partls_b import partls_b
@@ -41,6 +42,7 @@ __all__ = [
     "balanced_value",
     "best_curvature",
     "beta_fixed",
+    "flat_directions",
     "from_coef",
     "partls_b",
     "perspective",
@@ -59,6 +61,7 @@ _LAZY = {
     "alpha_fixed": "partls",
     "best_curvature": "best_curvature",
     "beta_fixed": "partls",
+    "flat_directions": "flat_directions",
     "partls_b": "partls_b",
     "perspective": "perspective",
     "quadratic": "quadratic",

@@ -107,9 +107,14 @@ def signed_pairs(
     reduction: Reduction, signs: SignPattern | Iterable[int] | None = None, *, cuts: bool = True
 ) -> SignedPairs:
     """Return the pairs inside groups and, with ``cuts``, across decided groups, in the order of "pairs" in a model."""
-    decided = reduction.column_signs(signs)
+    product = product_signs(reduction, reduction.column_signs(signs), cuts=cuts)
     rows, columns = np.triu_indices(reduction.n_columns, k=1)
-    product = decided[rows] * decided[columns] if cuts else np.zeros(len(rows), dtype=np.int8)
-    product[reduction.labels[rows] == reduction.labels[columns]] = 1
-    known = product != 0
-    return SignedPairs(rows[known], columns[known], product[known])
+    known = product[rows, columns] != 0
+    return SignedPairs(rows[known], columns[known], product[rows[known], columns[known]])
+
+
+def product_signs(reduction: Reduction, decided: NDArray[np.int8], *, cuts: bool = True) -> NDArray[np.int8]:
+    """Return the known sign of every product ``w_i w_j``, 0 where there is none: +1 inside groups, ``cuts`` across."""
+    product = np.outer(decided, decided) if cuts else np.zeros((len(decided), len(decided)), dtype=np.int8)
+    product[reduction.labels[:, None] == reduction.labels] = 1
+    return product

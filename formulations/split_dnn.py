@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import cvxpy as cp
 import numpy as np
+from numpy.typing import NDArray
 
 from formulations.data import Floats
 from formulations.instance import Instance
@@ -31,13 +32,13 @@ def split_dnn(instance: Instance, signs: SignPattern | Iterable[int] | None = No
         The decided groups; none if left out.
     """
     reduction = instance.reduction
-    parts = _parts(reduction, signs)
+    parts = split_parts(reduction.column_signs(signs))
     size = parts.shape[1] + 1
     lift = cp.Variable((size, size), symmetric=True, name="lift")
     x = lift[0, 1:]
     constraints = {"corner": lift[0, 0] == 1, "psd": lift >> 0, "nonneg": x >= 0}
     rows, columns = np.triu_indices(size - 1, k=1)
-    opposed = _opposed(reduction, parts)[rows, columns]
+    opposed = opposed_parts(reduction, parts)[rows, columns]
     if opposed.any():
         constraints["opposed"] = lift[1 + rows[opposed], 1 + columns[opposed]] == 0
     if not opposed.all():
@@ -55,14 +56,13 @@ def split_dnn(instance: Instance, signs: SignPattern | Iterable[int] | None = No
     )
 
 
-def _parts(reduction: Reduction, signs: SignPattern | Iterable[int] | None) -> Floats:
+def split_parts(decided: NDArray[np.int8]) -> Floats:
     """Return E with v = E x, x >= 0: columns +e_j unless coefficient j is <= 0, then -e_j unless it is >= 0."""
-    decided = reduction.column_signs(signs)
-    identity = np.eye(reduction.n_columns)
+    identity = np.eye(len(decided))
     return np.hstack([identity[:, decided >= 0], -identity[:, decided <= 0]])
 
 
-def _opposed(reduction: Reduction, parts: Floats) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+def opposed_parts(reduction: Reduction, parts: Floats) -> NDArray[np.bool_]:
     """Return which pairs of parts belong to one group and have opposite signs."""
     labels = reduction.labels[np.abs(parts).argmax(axis=0)]
     side = parts.sum(axis=0)

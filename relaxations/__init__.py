@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from relaxations.comparison import Comparison, compare
     from relaxations.perspective import PerspectiveRelaxation
     from relaxations.search_trees import TreeSizes, search_with, tree_size
+    from relaxations.shor import BlockOnlyShorRelaxation, ShorRelaxation
+    from relaxations.split_dnn import SplitDNNRelaxation
     from relaxations.switching import Adaptive, ByDepth, CheapThenStrong, Fixed
     from relaxations.unconstrained import UnconstrainedRelaxation
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 MEMBERS = {
     "active-set": ("active_set", "ActiveSetRelaxation"),
     "perspective": ("perspective", "PerspectiveRelaxation"),
+    "shor": ("shor", "ShorRelaxation"),
+    "split-dnn": ("split_dnn", "SplitDNNRelaxation"),
     "unconstrained": ("unconstrained", "UnconstrainedRelaxation"),
 }
 
@@ -27,6 +31,7 @@ __all__ = [
     "MEMBERS",
     "ActiveSetRelaxation",
     "Adaptive",
+    "BlockOnlyShorRelaxation",
     "Bound",
     "BoundStatus",
     "Bounder",
@@ -36,6 +41,8 @@ __all__ = [
     "Fixed",
     "PerspectiveRelaxation",
     "Relaxation",
+    "ShorRelaxation",
+    "SplitDNNRelaxation",
     "TreeSizes",
     "UnconstrainedRelaxation",
     "as_relaxation",
@@ -57,6 +64,9 @@ _LAZY = {
     "compare": "comparison",
     "search_with": "search_trees",
     "tree_size": "search_trees",
+    "BlockOnlyShorRelaxation": "shor",
+    "ShorRelaxation": "shor",
+    "SplitDNNRelaxation": "split_dnn",
 }
 
 

@@ -19,4 +19,5 @@ def bound_node(problem: Problem, signs: Any, cutoff: float, S: Any) -> tuple[int
     M = S.shape[1]
     T, T_passive, scratch = np.empty((M, M)), np.empty(M), np.empty((SCRATCH_ROWS, M))
     U, C = np.empty((PENDING_ROWS, M)), np.empty(PENDING_ROWS)
-    return solve_node(problem, signs, cutoff, T, T_passive, U, C, S, scratch)
+    outcome: tuple[int, float, float] = solve_node(problem, signs, cutoff, T, T_passive, U, C, S, scratch)
+    return outcome

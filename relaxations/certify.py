@@ -66,7 +66,7 @@ class SafeBound:
     def _evaluate(self, r: Any, signs: NDArray[np.int8], upper: float) -> tuple[float, float]:
         """Return (certified bound, price of the infeasible part) of the dual vector r, in the precision of r."""
         red, R = self.reduction, self.reduction.R if r.dtype == np.float64 else self._extended
-        price = self._price(_infeasible(R.T @ r, signs, red.l1).astype(np.float64), upper)
+        price = self._price(infeasible_part(R.T @ r, signs, red.l1).astype(np.float64), upper)
         square = float(r @ r) + red.rest
         size = float(red.z @ red.z) + red.rest
         value = float(r @ (2 * red.z - r)) + red.rest
@@ -122,7 +122,7 @@ class SafeBound:
         return np.minimum(box, np.divide(1.0, weight, out=np.full_like(box, np.inf), where=weight > 0)) * (1 + 1e-9)
 
 
-def _infeasible(gradient: Any, signs: NDArray[np.int8], l1: Floats) -> Any:
+def infeasible_part(gradient: Any, signs: NDArray[np.int8], l1: Floats) -> Any:
     """Return the part of R'r that breaks dual feasibility: beyond [-l1/2, l1/2], one-sided where a sign is decided."""
     above = np.maximum(gradient - l1 / 2, 0)
     below = np.minimum(gradient + l1 / 2, 0)

@@ -26,26 +26,31 @@ def solve_signed(reduction: Reduction, column_signs: NDArray[np.int8], start: Fl
 
     ``start`` (any v) suggests the support to begin with; it changes the time, not the answer's value.
     """
-    A, cost, source, orientation, constrained = _oriented_columns(reduction, column_signs)
+    return signed_least_squares(reduction.R, reduction.z, reduction.l1, column_signs, start)
+
+
+def signed_least_squares(R: Floats, z: Floats, l1: Floats, signs: NDArray[np.int8], start: Floats | None = None
+                         ) -> Floats:
+    """Return the same optimum for a matrix, target and L1 weights that come from no reduction."""
+    source, orientation, constrained = _oriented_columns(l1, signs)
+    A, cost = R[:, source] * orientation, l1[source]
     if start is not None:
         guess = start[source] * orientation > 0
     else:
-        guess = quick_support(A, reduction.z) if constrained.all() and not cost.any() else np.zeros(A.shape[1], bool)
-    x = _nonnegative_least_squares(A, reduction.z, cost, constrained, guess)
-    v = np.zeros(reduction.n_columns)
+        guess = quick_support(A, z) if constrained.all() and not cost.any() else np.zeros(A.shape[1], bool)
+    x = _nonnegative_least_squares(A, z, cost, constrained, guess)
+    v = np.zeros(R.shape[1])
     np.add.at(v, source, orientation * x)
     return v
 
 
-def _oriented_columns(reduction: Reduction, signs: NDArray[np.int8]
-                      ) -> tuple[Floats, Floats, NDArray[np.intp], Floats, NDArray[np.bool_]]:
+def _oriented_columns(l1: Floats, signs: NDArray[np.int8]) -> tuple[NDArray[np.intp], Floats, NDArray[np.bool_]]:
     """Return columns turned so that decided ones are >= 0; an undecided column with an L1 cost appears both ways."""
-    everything = np.arange(reduction.n_columns)
-    twice = everything[(signs == 0) & (reduction.l1 > 0)]
+    everything = np.arange(len(l1))
+    twice = everything[(signs == 0) & (l1 > 0)]
     source = np.concatenate([everything, twice])
     orientation = np.concatenate([np.where(signs < 0, -1.0, 1.0), -np.ones(len(twice))])
-    constrained = (signs[source] != 0) | (reduction.l1[source] > 0)
-    return reduction.R[:, source] * orientation, reduction.l1[source], source, orientation, constrained
+    return source, orientation, (signs[source] != 0) | (l1[source] > 0)
 
 
 def quick_support(A: Floats, z: Floats) -> NDArray[np.bool_]:
