@@ -71,7 +71,7 @@ def alternate(instance: Instance, options: AlternatingOptions, began: float) -> 
         return AlternatingOutcome(flat, flat.value, None, Counter({"starts": 0}), ())
     bounder = options.relaxation.prepare(instance)
     lower = _root_bound(instance, bounder, root)
-    starts = Starts(reduction, root, options.starts, bounder, options.seed, options.n_starts, options.start)
+    starts = Starts(reduction, root, options.starts, bounder, options.seed, options.start)
     run = _Run(instance, options, root, starts, began)
     run.run(lower)
     counts = Counter({"starts": len(run.attempts)})

@@ -50,9 +50,9 @@ class Starts:
     """
 
     def __init__(self, reduction: Reduction, root: SignPattern, names: tuple[str, ...], bounder: Bounder,
-                 seed: np.random.SeedSequence, n_starts: int, first: SignPattern | None = None) -> None:
+                 seed: np.random.SeedSequence, first: SignPattern | None = None) -> None:
         self._reduction, self._root, self._bounder, self._first = reduction, root, bounder, first
-        self._names, self._seeds = names, seed.spawn(n_starts)
+        self._names, self._seed = names, seed
         Q, self._triangle, self._pivots = qr(reduction.R, mode="economic", pivoting=True)
         self._rank = int((np.abs(np.diag(self._triangle)) > _DEPENDENT).sum())
         self._basis = Q.T[: self._rank]
@@ -60,7 +60,8 @@ class Starts:
 
     def make(self, i: int) -> Start:
         """Return start number i; the first one is the warm start, if there is any."""
-        rng = np.random.default_rng(self._seeds[i])
+        # The i-th child that ``seed.spawn`` would make, without making the others.
+        rng = np.random.default_rng(np.random.SeedSequence(self._seed.entropy, spawn_key=(*self._seed.spawn_key, i)))
         if i == 0 and self._first is not None:
             return self._rounded("warm start", self._least_squares(), self._first)
         strategy, first_of_its_kind = self._names[i % len(self._names)], i < len(self._names)
