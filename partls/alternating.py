@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from math import inf
 
@@ -30,6 +30,7 @@ from relaxations.bound import Bounder, Relaxation
 
 HALVES = ("nnls", "simplex")
 POLISHES = ("flips", "signs", "none")
+_POLL = 0.05  # seconds between looks at the keyboard while threads work
 
 
 @dataclass(frozen=True)
@@ -136,20 +137,25 @@ class _Run:
         self._instance, self._options, self._root, self._starts, self._began = instance, options, root, starts, began
         self._split = Split(instance.reduction, root)
         self._deadline = inf if options.time_limit is None else began + options.time_limit
+        self._numbers = iter(range(options.n_starts))  # each is handed out once
         self._local = threading.local()
 
     def run(self, lower: float) -> None:
         """Make every start, or as many as the time limit and the keyboard allow."""
         n_starts, scale = self._options.n_starts, self._instance.reduction.scale
         with SearchProgress(self._options.progress, done="starts", left="to go") as progress:
+
+            def show(tell: Callable[[int, int, float, float], None]) -> None:
+                n_done = len(self.attempts)
+                tell(n_done, n_starts - n_done, self.best().value * scale, lower * scale)
+
             try:
-                for done in self._in_turn(range(n_starts)):
+                for _ in self._in_turn() if self._options.n_jobs == 1 else self._in_threads():
                     if self._options.progress:
-                        progress.update(done + 1, n_starts - done - 1, self.best().value * scale, lower * scale)
+                        show(progress.update)
             except KeyboardInterrupt:
                 self.limit = Status.INTERRUPTED
-            n_done = len(self.attempts)
-            progress.finish(n_done, n_starts - n_done, self.best().value * scale, lower * scale)
+            show(progress.finish)
 
     def best(self) -> Incumbent:
         """Return the best point of all attempts, of equals the first; zero if there is none yet."""
@@ -158,24 +164,30 @@ class _Run:
             return Incumbent(self._split.value(zero), zero)
         return min(self.attempts, key=lambda attempt: (attempt.best.value, attempt.number)).best
 
-    def _in_turn(self, numbers: Iterable[int]) -> Iterator[int]:
-        """Yield the number of each start once it is done."""
-        if self._options.n_jobs == 1:
-            yield from map(self._attempt, numbers)
-            return
+    def _in_turn(self) -> Iterator[None]:
+        """Make the starts that nobody else has taken, and yield after each; the first is made however late it is."""
+        for number in self._numbers:
+            if number and self._is_late():
+                return
+            self._attempt(number)
+            yield
+
+    def _in_threads(self) -> Iterator[None]:
+        """Let every thread do so while this one watches the keyboard, and yield now and then."""
         pool = ThreadPoolExecutor(self._options.n_jobs)
         try:
-            yield from pool.map(self._attempt, numbers)
-        except BaseException:
-            self._deadline = -inf  # whatever goes wrong, no thread works on
-            raise
+            left = {pool.submit(lambda: deque(self._in_turn(), maxlen=0)) for _ in range(self._options.n_jobs)}
+            while left:
+                done, left = wait(left, timeout=_POLL, return_when=FIRST_EXCEPTION)
+                for future in done:
+                    future.result()  # raises what the thread has raised
+                yield
         finally:
-            pool.shutdown(cancel_futures=True)
+            self._deadline = -inf  # whatever has happened, no thread works on
+            pool.shutdown()
 
-    def _attempt(self, number: int) -> int:
-        """Alternate from one start until nothing is gained, then polish; the first is made however late it is."""
-        if number and self._is_late():
-            return number
+    def _attempt(self, number: int) -> None:
+        """Alternate from one start until nothing is gained, then polish."""
         start = self._starts.make(number)
         attempt = _Attempt(number, start.strategy, Incumbent(self._split.value(start.v), start.v))
         self.attempts.append(attempt)
@@ -185,7 +197,6 @@ class _Run:
             exact = self._exact_halves()
             attempt.improve(self._split, exact.descend if self._options.polish == "flips" else exact.alpha)
             attempt.record(self._elapsed())
-        return number
 
     def _alternate(self, attempt: _Attempt) -> None:
         halves = self._halves()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import signal
-from collections.abc import Iterator
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -328,27 +328,19 @@ def test_no_time_is_enough_for_a_model(family: str) -> None:
     assert result.lower_bound <= brute_force(case.X, case.y, case.labels, **case.options).objective + size(case) * 1e-12
 
 
-@pytest.fixture
-def keyboard() -> Iterator[None]:
-    """Let Ctrl-C mean what it means in a terminal, also where the tests run in the background."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("call", [1, 6])
 def test_an_interrupt_returns_the_best_so_far(
     call: int, n_jobs: int, keyboard: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original, calls, values = NonnegativeHalves.alpha, [], []
+    original, calls, values = NonnegativeHalves.alpha, count(1), []
 
     def pressing(self: NonnegativeHalves, v: np.ndarray) -> np.ndarray:
         found = original(self, v)
-        calls.append(call)
-        if len(calls) < call:
+        made = next(calls)
+        if made < call:
             values.append(self.split.reduction.objective(found))
-        if len(calls) == call:
+        if made == call:
             signal.raise_signal(signal.SIGINT)
         return found
 
@@ -368,6 +360,16 @@ def test_an_interrupt_before_any_start_leaves_a_model(keyboard: None, monkeypatc
     result = solved()
     assert result.status is Status.INTERRUPTED
     assert result.audit().passed
+
+
+def test_an_error_in_a_thread_is_not_swallowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(self: NonnegativeHalves, v: np.ndarray) -> np.ndarray:
+        raise ArithmeticError("out of order")
+
+    monkeypatch.setattr(NonnegativeHalves, "alpha", failing)
+    for n_jobs in (1, 2):
+        with pytest.raises(ArithmeticError, match="out of order"):
+            solved(n_jobs=n_jobs)
 
 
 def test_progress_counts_starts(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
