@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
-from scipy.linalg import lstsq
+from scipy.linalg import lapack
 
 from formulations.data import Floats
 from formulations.reduction import Reduction
@@ -118,7 +118,7 @@ class NonnegativeHalves:
         columns = reduction.R @ (u[:, None] * self._groups)
         price = self.split.sums(reduction.l1 * u)
         if len(self._root.undecided) == len(self._root) and not price.any():
-            weights = lstsq(columns, reduction.z, cond=_DEPENDENT, lapack_driver="gelsy", check_finite=False)[0]
+            weights = _least_squares(columns, reduction.z)
         else:  # a lasso, or signs that are given
             combined = replace(reduction, R=columns, l1=price, labels=np.arange(reduction.n_groups))
             weights = solve_signed(combined, np.array(self._root.values, np.int8))
@@ -157,3 +157,19 @@ class NonnegativeHalves:
                 if self.split.value(trial) < value * (1 - _WORTH):
                     v, value, signs, improved = trial, self.split.value(trial), flipped, True
         return v
+
+
+def _least_squares(columns: Floats, target: Floats) -> Floats:
+    """Return the shortest least-squares weights, by pivoted orthogonal factorisation: right on every rank.
+
+    LAPACK without SciPy's wrapper, which takes longer than the work on columns as few as groups.
+    """
+    n_rows, n_columns = columns.shape
+    right = np.zeros(max(n_rows, n_columns))
+    right[:n_rows] = target
+    room = 4 * min(n_rows, n_columns) + 64 * (n_columns + 1)
+    pivots = np.zeros(n_columns, np.int32)
+    _, weights, _, _, info = lapack.dgelsy(columns, right, pivots, _DEPENDENT, room)
+    if info != 0:
+        raise RuntimeError(f"LAPACK dgelsy refused argument {-info}")
+    return np.asarray(weights).reshape(-1)[:n_columns]
