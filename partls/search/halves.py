@@ -8,7 +8,8 @@ nothing. Both penalties are part of the reduced problem, so both halves carry th
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Protocol
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.linalg import lapack
@@ -106,11 +107,6 @@ class NonnegativeHalves:
         self._reduction, self._root = reduction, root
         self._bounder = ActiveSetBounder(reduction)
         self._groups = (reduction.labels[:, None] == np.arange(reduction.n_groups)).astype(np.float64)
-        if self._bounder.native:
-            grouped = self._bounder.grouped
-            self._flips = load("partls.search._flips")
-            self._problem = grouped.kernel_problem(grouped.size)
-            self._workspace = load("partls.search._node").make_workspace(self._problem, levels=1)
 
     def beta(self, v: Floats) -> Floats:
         """Return the best point with the shares of v: least squares on one combined column per group."""
@@ -141,10 +137,17 @@ class NonnegativeHalves:
         signs = self.split.signs(v)
         if not self._bounder.native or len(self._root.undecided) < len(self._root):
             return self._descend_within(signs, v)
+        kernel, problem, workspace = self._flipping
         best, bounds = np.zeros(len(v)), np.array([np.inf, np.inf])
-        given = np.array(signs.values, np.int8)
-        self._flips.improve(self._problem, self._workspace, given, best, bounds, _FLIP_ROUNDS, 0)
+        kernel.improve(problem, workspace, np.array(signs.values, np.int8), best, bounds, _FLIP_ROUNDS, 0)
         return self._bounder.grouped.to_reduced(best)
+
+    @cached_property
+    def _flipping(self) -> tuple[Any, Any, Any]:
+        """The compiled local search, its problem and its memory."""
+        problem = self._bounder.grouped.kernel_problem(self._bounder.grouped.size)
+        workspace = load("partls.search._node").make_workspace(problem, levels=1)
+        return load("partls.search._flips"), problem, workspace
 
     def _descend_within(self, signs: SignPattern, v: Floats) -> Floats:
         """Do the same where only undecided groups may flip, or where the kernel has too few digits."""
