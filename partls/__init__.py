@@ -7,7 +7,7 @@ from formulations.partition import Partition
 from formulations.signs import SignPattern
 from partls.enumeration import iterate_solutions
 from partls.exceptions import InvalidInput, PartLSError
-from partls.result import Audit, Result, Solution, Status
+from partls.result import Audit, Result, Solution, StartTrace, Status
 from partls.solve import solve, solve_instance
 from relaxations.search_trees import search_with
 
@@ -24,6 +24,7 @@ __all__ = [
     "Result",
     "SignPattern",
     "Solution",
+    "StartTrace",
     "Status",
     "iterate_solutions",
     "solve",

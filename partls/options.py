@@ -34,6 +34,21 @@ def nonnegative(option: str, value: Any, *, integer: bool = False) -> Any:
     return int(value) if integer else float(value)
 
 
+def at_least_one(option: str, value: Any) -> int:
+    """Return a count that is a whole number >= 1."""
+    if value is None or nonnegative(option, value, integer=True) < 1:
+        raise InvalidInput(f"{option}={value!r} must be a whole number >= 1")
+    return int(value)
+
+
+def seed_sequence(random_state: Any) -> np.random.SeedSequence:
+    """Return the root of all random numbers: the same for the same whole number, another one each time for None."""
+    is_whole = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)
+    if random_state is not None and (not is_whole or random_state < 0):
+        raise InvalidInput(f"random_state={random_state!r} must be None or a whole number >= 0")
+    return np.random.SeedSequence(random_state)
+
+
 def thread_count(n_jobs: Any) -> int:
     """Return the number of threads: None is 1, -1 is one per core."""
     if n_jobs is None:

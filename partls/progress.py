@@ -17,10 +17,11 @@ _LOG_EVERY = 5.0
 
 
 class SearchProgress(AbstractContextManager["SearchProgress"]):
-    """Shows nodes, open subtrees, incumbent, bound, gap and nodes per second."""
+    """Shows the work done and left (nodes and open subtrees, or starts), incumbent, bound, gap and speed."""
 
-    def __init__(self, enabled: bool) -> None:
+    def __init__(self, enabled: bool, *, done: str = "nodes", left: str = "open") -> None:
         self._enabled = enabled
+        self._done, self._left = done, left
         self._began = self._logged = time.perf_counter()
         self._live: Live | None = None
 
@@ -40,30 +41,29 @@ class SearchProgress(AbstractContextManager["SearchProgress"]):
         if self._live is not None:
             self._live.__exit__(kind, error, trace)
 
-    def update(self, nodes: int, n_open: int, upper: float, lower: float) -> None:
+    def update(self, n_done: int, n_left: int, upper: float, lower: float) -> None:
         """Show the state of the search (objectives in original units)."""
         if not self._enabled:
             return
         now = time.perf_counter()
-        line = self.line(nodes, n_open, upper, lower, now - self._began)
+        line = self.line(n_done, n_left, upper, lower, now - self._began)
         if self._live is not None:
             self._live.update(line)
         elif now - self._logged >= _LOG_EVERY:
             self._logged = now
             logger.info(line)
 
-    def finish(self, nodes: int, n_open: int, upper: float, lower: float) -> None:
+    def finish(self, n_done: int, n_left: int, upper: float, lower: float) -> None:
         """Show the final state, in the log too."""
         if self._enabled:
             self._logged = -_LOG_EVERY
-            self.update(nodes, n_open, upper, lower)
+            self.update(n_done, n_left, upper, lower)
 
-    @staticmethod
-    def line(nodes: int, n_open: int, upper: float, lower: float, seconds: float) -> str:
+    def line(self, n_done: int, n_left: int, upper: float, lower: float, seconds: float) -> str:
         """Return the line that is shown."""
         gap = (upper - lower) / upper if upper > 0 else 0.0
-        rate = nodes / seconds if seconds > 0 else 0.0
+        rate = n_done / seconds if seconds > 0 else 0.0
         return (
-            f"{nodes:>9,} nodes  {n_open:>5,} open  incumbent {upper:.8g}  bound {lower:.8g}  gap {gap:7.2%}  "
-            f"{rate:,.0f} nodes/s  {seconds:.1f} s"
+            f"{n_done:>9,} {self._done}  {n_left:>5,} {self._left}  incumbent {upper:.8g}  bound {lower:.8g}  "
+            f"gap {gap:7.2%}  {rate:,.0f} {self._done}/s  {seconds:.1f} s"
         )

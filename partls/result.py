@@ -41,6 +41,19 @@ class Solution:
     intercept: float
 
 
+@dataclass(frozen=True, eq=False)
+class StartTrace:
+    """How one start of the alternation went: the objective at the start, after each iteration and after its polish.
+
+    ``seconds`` runs from the beginning of the call, beside ``objectives``: over all starts in the order of their
+    times, the running minimum of the objectives is the curve of objective against time.
+    """
+
+    strategy: str
+    objectives: Floats
+    seconds: Floats
+
+
 @dataclass(frozen=True)
 class Audit:
     """What an independent look at a result finds, computed from the original data with NumPy alone.
@@ -87,6 +100,8 @@ class Result:
         than "active-set", how many bounds each gave ("bounds by shor") and how many nodes it closed ("closed by shor").
     solutions
         The solutions kept by ``method="enumerate", keep=...``, best first.
+    trace
+        One ``StartTrace`` for each start of ``method="alternating", trace=True``, in their order.
     """
 
     instance: Instance
@@ -100,6 +115,7 @@ class Result:
     seconds: float
     counts: Mapping[str, int] = field(default_factory=dict)
     solutions: tuple[Solution, ...] = ()
+    trace: tuple[StartTrace, ...] = ()
 
     @cached_property
     def _parts(self) -> tuple[Floats, Floats]:
@@ -157,9 +173,10 @@ class Result:
 
     def __str__(self) -> str:
         """Show status, objective, bound and one line per group."""
+        work = f"{self.counts['starts']} starts" if "starts" in self.counts else f"{self.n_nodes} nodes"
         lines = [
             f"{self.status.value} by {self.method}: objective {self.objective:.10g}, gap {self.gap:.1e}, "
-            f"{self.n_nodes} nodes, {self.seconds:.3g} s"
+            f"{work}, {self.seconds:.3g} s"
         ]
         width = max(len(name) for name in self.groups)
         lines += [f"  {name:{width}}  beta {value: .6g}" for name, value in zip(self.groups, self.beta, strict=True)]

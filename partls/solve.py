@@ -4,23 +4,43 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 from formulations.data import Floats
 from formulations.errors import InvalidInput
 from formulations.instance import Instance
 from formulations.signs import SignPattern
+from partls.alternating import HALVES, POLISHES, AlternatingOptions, alternate
 from partls.branch_and_bound import SearchOptions, branch_and_bound
 from partls.enumeration import MAX_GROUPS, checked_keep, enumerate_patterns
-from partls.options import a_priori_signs, chosen, nonnegative, starting_signs, thread_count
-from partls.result import ABSOLUTE_TOLERANCE, OPTIMAL_GAP, Result, Solution, Status, relative_gap, target_size
+from partls.options import (
+    a_priori_signs,
+    at_least_one,
+    chosen,
+    nonnegative,
+    seed_sequence,
+    starting_signs,
+    thread_count,
+)
+from partls.result import (
+    ABSOLUTE_TOLERANCE,
+    OPTIMAL_GAP,
+    Result,
+    Solution,
+    StartTrace,
+    Status,
+    relative_gap,
+    target_size,
+)
 from partls.search.branching import branching_rule
 from partls.search.incumbents import leaf
+from partls.search.starts import strategies
 from partls.search.subtree import Incumbent, round_to_signs
 from partls.threads import single_threaded_blas
 from relaxations import as_relaxation
 
-METHODS = ("auto", "bnb", "enumerate")
+METHODS = ("auto", "bnb", "enumerate", "alternating")
 SEARCHES = ("depth-first", "best-first")
 
 
@@ -48,20 +68,29 @@ def solve(
     warm_start: Any = None,
     keep: str | int = "best",
     max_groups: int = MAX_GROUPS,
+    n_starts: int = 20,
+    max_iter: int = 100,
+    tol: float = 1e-9,
+    starts: Any = "mixed",
+    halves: str = "nnls",
+    polish: str = "flips",
+    trace: bool = False,
     ungrouped: str = "error",
 ) -> Result:
-    """Return the proven global optimum of ``||X w + t - y||^2 + eta * penalty(beta)`` with one sign per group.
+    """Return the global optimum of ``||X w + t - y||^2 + eta * penalty(beta)`` with one sign per group, and its proof.
 
     Parameters
     ----------
     X, y, groups, eta, penalty, fit_intercept, penalize_intercept, sample_weight, ungrouped
         The problem; see ``formulations.Instance``.
-    method : {"auto", "bnb", "enumerate"}
-        Branch and bound, or all 2^K sign patterns. "auto" enumerates when more than the best solution is to be
+    method : {"auto", "bnb", "enumerate", "alternating"}
+        Branch and bound, all 2^K sign patterns, or alternating least squares from many starts, which proves nothing
+        but a gap. "auto" enumerates when more than the best solution is to be
         kept, which only a full list can prove, and otherwise uses branch and bound; ``result.method`` says what ran.
     relaxation
-        The bound of branch and bound: a name, any ``Relaxation`` object, or a policy that switches between several
-        (``relaxations.CheapThenStrong``, ``ByDepth``, ``Adaptive``). ``result.counts`` says how many nodes each closed.
+        The bound of branch and bound, and the root's bound of the alternation: a name, any ``Relaxation`` object, or
+        a policy that switches between several (``relaxations.CheapThenStrong``, ``ByDepth``, ``Adaptive``).
+        ``result.counts`` says how many nodes each closed.
     search : {"depth-first", "best-first"}
         Order of the open subtrees; "best-first" is the paper's lowest-first.
     branching : {"strong", "bound-score", "max-violation"} or a BranchingRule
@@ -72,8 +101,8 @@ def solve(
         Seconds and nodes after which the incumbent is returned with a valid lower bound.
     n_jobs : int
         Threads (-1: one per core). The answer does not depend on it.
-    random_state
-        Unused by the exact methods, which are deterministic.
+    random_state : int, optional
+        Seed of the starts of the alternation; the exact methods are deterministic and do without.
     progress : bool
         Show a live line (log lines when standard error is not a terminal).
     signs : mapping or sequence, optional
@@ -84,6 +113,19 @@ def solve(
         How many of the 2^K solutions ``method="enumerate"`` returns in ``result.solutions``.
     max_groups : int
         Largest K that ``method="enumerate"`` accepts.
+    n_starts, max_iter, tol
+        Of the alternation: the number of starts, and for each the most iterations and the relative decrease of the
+        objective at which it ends.
+    starts : {"mixed", "least-squares", "relaxation", "random"} or list of names
+        Where the alternation starts: alpha and beta drawn as in the paper ("random"), the signs of least squares or
+        of the relaxation, perturbed after the first; all of them, or those listed, in turn.
+    halves : {"nnls", "simplex"}
+        Alpha by nonnegative least squares, its scale moved into beta; or on the simplex, both halves by CVXPY.
+    polish : {"flips", "signs", "none"}
+        How each start is finished: flips of single signs while they pay, the exact solution for its signs, or not at
+        all. The best start is always solved again for its signs, which can only improve it.
+    trace : bool
+        Keep objective and time of every iteration of every start in ``result.trace``.
 
     Examples
     --------
@@ -99,7 +141,8 @@ def solve(
     return solve_instance(
         instance, method=method, relaxation=relaxation, search=search, branching=branching, gap_tol=gap_tol,
         time_limit=time_limit, node_limit=node_limit, n_jobs=n_jobs, random_state=random_state, progress=progress,
-        signs=signs, warm_start=warm_start, keep=keep, max_groups=max_groups,
+        signs=signs, warm_start=warm_start, keep=keep, max_groups=max_groups, n_starts=n_starts, max_iter=max_iter,
+        tol=tol, starts=starts, halves=halves, polish=polish, trace=trace,
     )
 
 
@@ -107,9 +150,11 @@ def solve_instance(
     instance: Instance, *, method: str = "auto", relaxation: Any = "active-set", search: str = "depth-first",
     branching: Any = "strong", gap_tol: float = 1e-9, time_limit: float | None = None, node_limit: int | None = None,
     n_jobs: int | None = 1, random_state: int | None = None, progress: bool = False, signs: Any = None,
-    warm_start: Any = None, keep: str | int = "best", max_groups: int = MAX_GROUPS,
+    warm_start: Any = None, keep: str | int = "best", max_groups: int = MAX_GROUPS, n_starts: int = 20,
+    max_iter: int = 100, tol: float = 1e-9, starts: Any = "mixed", halves: str = "nnls", polish: str = "flips",
+    trace: bool = False,
 ) -> Result:
-    """Return the proven global optimum of a validated instance; the options are those of ``solve``."""
+    """Return the global optimum of a validated instance and its proof; the options are those of ``solve``."""
     began = time.perf_counter()
     method, search = chosen("method", method, METHODS), chosen("search", search, SEARCHES)
     time_limit = nonnegative("time_limit", time_limit)
@@ -118,6 +163,12 @@ def solve_instance(
     max_groups = nonnegative("max_groups", MAX_GROUPS if max_groups is None else max_groups, integer=True)
     checked_keep(keep)
     jobs, rule, bound = thread_count(n_jobs), branching_rule(branching), as_relaxation(relaxation)
+    alternating = AlternatingOptions(
+        n_starts=at_least_one("n_starts", n_starts), max_iter=at_least_one("max_iter", max_iter),
+        tol=nonnegative("tol", 0.0 if tol is None else tol), seed=seed_sequence(random_state),
+        starts=strategies(starts), halves=chosen("halves", halves, HALVES), polish=chosen("polish", polish, POLISHES),
+        relaxation=bound, time_limit=time_limit, n_jobs=jobs, progress=progress,
+    )
     with single_threaded_blas():
         root = a_priori_signs(instance, signs)
         start = starting_signs(instance, warm_start, root)
@@ -128,7 +179,14 @@ def solve_instance(
                 gap_tol=gap_tol, began=began, solutions=listed.solutions,
             )
         if keep != "best":
-            raise InvalidInput(f'keep={keep!r}: branch and bound keeps the best solution only; use method="enumerate"')
+            name = "branch and bound" if method == "bnb" else "the alternation"
+            raise InvalidInput(f'keep={keep!r}: {name} keeps the best solution only; use method="enumerate"')
+        if method == "alternating":
+            best = alternate(instance, replace(alternating, root=root, start=start), began)
+            return _finish(
+                instance, root, best.incumbent, best.lower_bound, best.limit, best.counts, method="alternating",
+                gap_tol=gap_tol, began=began, trace=best.trace if trace else (),
+            )
         options = SearchOptions(
             relaxation=bound, branching=rule, best_first=search == "best-first", gap_tol=gap_tol,
             time_limit=time_limit, node_limit=node_limit, n_jobs=jobs, progress=progress, root=root, start=start,
@@ -143,16 +201,19 @@ def solve_instance(
 def _finish(
     instance: Instance, root: SignPattern, incumbent: Incumbent, lower: float, limit: Status | None,
     counts: Counter[str], *, method: str, gap_tol: float, began: float, solutions: tuple[Solution, ...] = (),
+    trace: tuple[StartTrace, ...] = (),
 ) -> Result:
     """Re-solve the answer by orthogonal factorisation, score it on the original data and say what was proved."""
     v = _polish(instance, root, incumbent)
     coef, intercept = instance.reduction.restore(v)
     objective = instance.objective(coef, intercept)
     lower_bound = min(lower * instance.reduction.scale, objective)
-    status = _status(objective, lower_bound, target_size(instance), gap_tol, limit)
+    status = limit or Status.HEURISTIC
+    if method != "alternating":
+        status = _status(objective, lower_bound, target_size(instance), gap_tol, limit)
     return Result(
         instance, coef, intercept, objective, lower_bound, status, method, counts["nodes"],
-        time.perf_counter() - began, dict(counts), solutions,
+        time.perf_counter() - began, dict(counts), solutions, trace,
     )
 
 

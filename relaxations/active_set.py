@@ -189,6 +189,16 @@ class ActiveSetBounder:
             self._one_node = load("relaxations._one_node")
             self._problem = self._grouped.kernel_problem(self._grouped.size)
 
+    @property
+    def grouped(self) -> GroupedProblem:
+        """The kernel's view of the problem."""
+        return self._grouped
+
+    @property
+    def native(self) -> bool:
+        """Whether the kernel serves this problem: enough digits, and no L1 penalty."""
+        return self._native
+
     def bound(self, signs: SignPattern, *, cutoff: float = inf) -> Bound:
         """Return the bound of one node, stopping early once its certified value reaches the cutoff."""
         if not self._native:

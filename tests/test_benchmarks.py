@@ -148,6 +148,36 @@ def test_mixed_integer_solvers_find_the_signs(name, seed):
     assert answer.notes["raw_violation"] >= 0
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("name", ["alternating", "reference_alternating"])
+def test_alternations_are_feasible_and_no_better_than_the_optimum(name, seed):
+    problem = tiny(seed)
+    right, answer = optimum(problem), solved(name, problem)
+    assert answer.status == "heuristic" and answer.notes["starts"] == 20
+    assert judged(problem, right, answer) == [[], []]
+    assert score(problem, answer).objective >= right.claimed * (1 - 1e-10)
+
+
+def test_the_reference_alternation_counts_the_starts_it_loses():
+    """Groups of one column: the wrong sign leaves nothing of a group, and the published code would divide by it."""
+    problem = replace(tiny(0), labels=np.arange(8))
+    answer = solved("reference_alternating", problem)
+    assert answer.notes["broken"] > 0 and judged(problem, optimum(problem), answer) == [[], []]
+
+
+def test_the_page_of_the_alternation_compares_with_the_proven_optimum():
+    runs = (Run("alternating", {"n_starts": 2}), Run("alternating", {"budget": 0.05, "polish": "flips"}), Run("bnb"))
+    rows = [
+        row for key in ("small-k5", "large-k20")
+        for seed_rows in run_case(Case(key, "synthetic", {"N": 14, "M": 8, "K": 3}, runs, seeds=2)) for row in seed_rows
+    ]
+    assert [row["status"] for row in rows[:3]] == ["heuristic", "budget spent", "optimal"]
+    page = studies()["alternating"].page(rows)
+    assert "| small-k5 | random, polish none, 2 starts | 2 | 2 |" in page
+    assert "| large-k20 | random, polish flips, 0.05 s | 2 |" in page
+    assert "Not run." in page and "12 runs, 0 with a fault" in page
+
+
 def test_big_m_leaves_the_optimum_inside():
     for seed in range(6):
         problem = tiny(seed)
@@ -290,7 +320,7 @@ def test_a_median_that_was_cut_is_marked():
 
 
 def test_command_runs_a_case_and_writes_table_and_page(tmp_path):
-    options = ["--quick", "--cases", "growth-k5,memory-k20", "--seeds", "1", "--out", str(tmp_path)]
+    options = ["--quick", "--study", "exact", "--cases", "growth-k5,memory-k20", "--seeds", "1", "--out", str(tmp_path)]
     command, root = [sys.executable, "-m", "benchmarks", *options], Path(__file__).resolve().parents[1]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -9,7 +9,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -133,22 +133,6 @@ def test_a_zero_residual_stops_the_search_at_once(seed: int) -> None:
 
 
 # Ctrl-C
-
-
-@pytest.fixture
-def keyboard() -> Iterator[None]:
-    """Let Ctrl-C mean what it means in a terminal, also where the tests run in the background.
-
-    Coverage rests meanwhile: an interrupt inside its tracer would leave its lock held for ever.
-    """
-    tracer = sys.modules["coverage"].Coverage.current() if "coverage" in sys.modules else None
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    if tracer is not None:
-        tracer.stop()
-    yield
-    if tracer is not None:
-        tracer.start()
-    signal.signal(signal.SIGINT, before)
 
 
 def press(monkeypatch: pytest.MonkeyPatch, place: tuple[type, str], call: int) -> list[int]:
