@@ -16,6 +16,7 @@ VANISHING = 1e-12
 
 # A first-order solver's word: Clarabel's default accuracy on a quadratic program.
 QUADRATIC_PROGRAM = 1e-7
+QUADRATIC_GAP = 1e-8  # of ||y||^2: its gap is measured beside the terms of the objective, not their difference
 
 # The same number computed in two orders of summation.
 REDUCTION = 1e-12  # objective before and after compression
