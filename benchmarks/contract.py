@@ -11,12 +11,16 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """minimise ``||X w + t - y||^2``  s.t. the coefficients of a group share one sign; t = 0 without an intercept."""
+    """minimise ``||X w + t - y||^2 + eta ||beta||^2``  s.t. one sign per group; t = 0 without an intercept.
+
+    beta holds the groups' sums of coefficients.
+    """
 
     X: np.ndarray
     y: np.ndarray
     labels: np.ndarray  # group of each column, 0 .. K-1
     fit_intercept: bool = False
+    eta: float = 0.0
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -47,6 +51,7 @@ class Method:
     exact: ClassVar[bool] = True  # claims the proven optimum
     signed: ClassVar[bool] = True  # claims coefficients that share a sign in each group
     trusted: ClassVar[bool] = True  # a wrong answer fails the run; otherwise it is only reported
+    penalised: ClassVar[bool] = False  # can take eta > 0
     requires: ClassVar[tuple[str, ...]] = ()  # modules of the bench extra
 
     def settings(self) -> dict:
@@ -55,7 +60,9 @@ class Method:
     def reason_to_skip(self, problem: Problem) -> str:
         """Say why this method cannot take this problem; empty if it can."""
         missing = [module for module in self.requires if find_spec(module) is None]
-        return f"{', '.join(missing)} not installed" if missing else ""
+        if missing:
+            return f"{', '.join(missing)} not installed"
+        return "takes no penalty" if problem.eta and not self.penalised else ""
 
     def warm_up(self, problem: Problem) -> None:
         """Do once what a program does once: compile, load, open licences."""

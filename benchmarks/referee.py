@@ -46,7 +46,8 @@ def score(problem: Problem, answer: Answer) -> Score:
     if answer.coef is None:
         return Score(np.nan, 0, 0.0, np.nan)
     coef = np.asarray(answer.coef, dtype=float)
-    objective = float(np.square(problem.X @ coef + answer.intercept - problem.y).sum())
+    beta = np.bincount(problem.labels, coef)
+    objective = float(np.square(problem.X @ coef + answer.intercept - problem.y).sum() + problem.eta * beta @ beta)
     wrong = np.concatenate([_wrong_side(coef[problem.labels == k]) for k in range(problem.shape[2])])
     gap = max(objective - answer.lower_bound, 0.0) / max(objective, VANISHING * _size(problem))
     return Score(objective, len(wrong), float(wrong.max(initial=0.0)), gap)

@@ -13,6 +13,7 @@ WARM_UP_SECONDS = 2.0
 @dataclass
 class Bnb(Method):
     name = "bnb"
+    penalised = True
 
     search: str = "depth-first"
 
@@ -25,7 +26,8 @@ class Bnb(Method):
 
     def set_up(self, problem: Problem, time_limit: float) -> None:
         self._arguments = (problem.X, problem.y, problem.labels)
-        self._options = {**self.options(), "fit_intercept": problem.fit_intercept, "time_limit": time_limit}
+        self._options = {**self.options(), "fit_intercept": problem.fit_intercept, "eta": problem.eta}
+        self._options["time_limit"] = time_limit
 
     def run(self) -> None:
         self._result = partls.solve(*self._arguments, **self._options)

@@ -1,0 +1,72 @@
+"""What each relaxation proves and costs: at the root, at depth, and as the bound of branch and bound."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from benchmarks.runner import Case, Run
+from benchmarks.studies._relaxations_page import page
+
+__all__ = ["GOALS", "cases", "page"]
+
+MEMBERS = ("unconstrained", "perspective lambda-min", "perspective bj", "perspective diagonal", "perspective block",
+           "shor", "split-dnn")
+# case -> relaxation -> share of the root gap that must be closed, from certified values
+GOALS = {
+    "root-m20-corr0": {"shor": 0.99},
+    "root-m40-corr9": {"shor": 0.90, "perspective block": 0.90},
+    "root-m40-corr5": {"split-dnn": 0.99},
+}
+SWITCHING = ("active-set", "active-set, generic", "perspective", "cheap then perspective", "to depth 4 perspective",
+             "adaptive perspective")
+PENALISED = ("active-set", "strengthened", "cheap then strengthened", "to depth 4 strengthened",
+             "adaptive strengthened")
+
+
+def cases(quick: bool = False) -> list[Case]:
+    """Return the cases of the study; the quick ones are few and small."""
+    full = [*_root_cases(), *_depth_cases(), *_tree_cases()]
+    if not quick:
+        return full
+    kept = {case.key: replace(case, seeds=1, time_limit=10) for case in full}
+    return [
+        kept["root-m20-corr0"],
+        replace(kept["tree-penalised"], settings={"N": 30, "M": 45, "K": 15, "eta": 30.0}),
+        replace(kept["tree-subset-sum"], settings={"K": 5}),
+    ]
+
+
+def _bounds(names: tuple[str, ...], **settings) -> tuple[Run, ...]:
+    return (*(Run("node_bound", {"relaxation": name, **settings}) for name in names), Run("bnb"))
+
+
+def _root_cases() -> list[Case]:
+    shapes = {
+        "root-m20-corr0": {"N": 80, "M": 20, "K": 4},
+        "root-m40-corr5": {"N": 160, "M": 40, "K": 8, "corr": 0.5},
+        "root-m40-corr9": {"N": 160, "M": 40, "K": 8, "corr": 0.9},
+        "root-wide": {"N": 19, "M": 20, "K": 4},
+    }
+    return [Case(key, "synthetic", shape, _bounds(MEMBERS)) for key, shape in shapes.items()]
+
+
+def _depth_cases() -> list[Case]:
+    shape = {"N": 80, "M": 20, "K": 8, "corr": 0.5}
+    return [Case(f"depth-{depth}", "synthetic", shape, _bounds(MEMBERS, depth=depth, n_nodes=5)) for depth in (2, 4)]
+
+
+def _tree_cases() -> list[Case]:
+    def searches(names: tuple[str, ...]) -> tuple[Run, ...]:
+        return tuple(Run("bnb_with", {"relaxation": name}) for name in names)
+
+    small = (*SWITCHING, "shor", "split-dnn")
+    return [
+        Case("tree-small", "synthetic", {"N": 40, "M": 16, "K": 6, "corr": 0.9}, searches(small), time_limit=30),
+        Case("tree-correlated", "synthetic", {"N": 60, "M": 40, "K": 13, "corr": 0.9}, searches(SWITCHING),
+             time_limit=30),
+        Case("tree-subset-sum", "subset_sums", {"K": 10}, searches(SWITCHING), time_limit=30),
+        Case("tree-penalised", "synthetic", {"N": 60, "M": 90, "K": 30, "eta": 30.0}, searches(PENALISED),
+             time_limit=60),
+        Case("tree-penalised-more", "synthetic", {"N": 60, "M": 100, "K": 33, "eta": 100.0}, searches(PENALISED),
+             time_limit=60),
+    ]
