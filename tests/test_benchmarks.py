@@ -178,6 +178,32 @@ def test_the_page_of_the_alternation_compares_with_the_proven_optimum():
     assert "Not run." in page and "12 runs, 0 with a fault" in page
 
 
+def test_the_page_of_the_relaxations_shows_shares_and_trees():
+    bounds = tuple(Run("node_bound", {"relaxation": name}) for name in ("unconstrained", "split-dnn"))
+    searches = tuple(Run("bnb_with", {"relaxation": name}) for name in ("active-set", "cheap then perspective"))
+    shape = {"N": 14, "M": 6, "K": 2, "corr": 0.9}
+    cases = [Case("root-m20-corr0", "synthetic", shape, (*bounds, Run("bnb")), seeds=2),
+             Case("tree-small", "synthetic", shape, searches, seeds=2)]
+    rows = [row for case in cases for seed_rows in run_case(case) for row in seed_rows]
+    assert not any(is_wrong(row) for row in rows)
+    page = studies()["relaxations"].page(rows)
+    assert "| unconstrained | 0.0000 | 0.0000 |" in page and "| split-dnn | 1.0000 |" in page
+    assert page.count("| 2 of 2 |") == 2 and "No certified bound was above an optimum" in page
+
+
+def test_a_peer_without_a_penalty_says_so():
+    assert methods()["reference_bnb"]().reason_to_skip(replace(tiny(0), eta=1.0)) == "takes no penalty"
+
+
+@pytest.mark.parametrize("eta", [0.0, 2.0])
+def test_the_referee_counts_the_penalty(eta):
+    problem = replace(tiny(1), eta=eta)
+    coef = np.linspace(0.5, 1.0, 8)
+    beta = [coef[problem.labels == k].sum() for k in range(problem.shape[2])]
+    expected = np.square(problem.X @ coef - problem.y).sum() + eta * np.square(beta).sum()
+    assert score(problem, Answer("optimal", coef)).objective == pytest.approx(expected, rel=1e-13)
+
+
 def test_big_m_leaves_the_optimum_inside():
     for seed in range(6):
         problem = tiny(seed)
