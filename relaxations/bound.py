@@ -18,7 +18,7 @@ from formulations.signs import SignPattern
 class BoundStatus(Enum):
     """How a bound was obtained."""
 
-    OPTIMAL = "optimal"  # the relaxation was solved; value and estimate agree to tolerance
+    OPTIMAL = "optimal"  # the relaxation was solved, as far as its solver can tell
     CUTOFF = "cutoff"  # stopped early: the certified value has passed the cutoff
     INACCURATE = "inaccurate"  # solved roughly: not used to close a node
     UNBOUNDED = "unbounded"  # the relaxation has no minimum: it proves nothing and value is -inf
@@ -49,7 +49,7 @@ class Bound:
     source
         The relaxation the value comes from, where a policy had several to choose from.
     error
-        What went wrong in a bounder that raised or returned no number; empty otherwise.
+        What went wrong in a bounder that raised, returned no number or was let down by its solvers; else empty.
     parts
         Every bound a policy computed for this node, failed ones included; empty for a single relaxation.
     """

@@ -44,4 +44,5 @@ class ConicBounder:
             # A sum of squares and a penalty: no certificate needs to say less than zero.
             value = max(value, 0.0) * self.reduction.scale if np.isfinite(value) else value
         estimate = nan if status is BoundStatus.FAILED and v is None else solved.model.value
-        return Bound(value, estimate, v, status, time.perf_counter() - began)
+        error = "" if status is BoundStatus.OPTIMAL else "; ".join(solved.attempts)
+        return Bound(value, estimate, v, status, time.perf_counter() - began, error=error)

@@ -101,7 +101,8 @@ class GenericExplorer:
         bound = ask(self._local.bounder, signs, cutoff=cutoff * self._reduction.scale, source=self._name)
         for part in bound.parts or (bound,):
             counts[f"bounds by {part.source}"] += 1
-            counts[f"failed: {part.error}" if part.error else f"bound {part.status.value}"] += 1
+            failed = part.error and part.status is BoundStatus.FAILED
+            counts[f"failed: {part.error}" if failed else f"bound {part.status.value}"] += 1
         return bound
 
     def _point(self, bound: Bound) -> Floats | None:
