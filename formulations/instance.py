@@ -85,6 +85,14 @@ class Instance:
         penalty = f", eta={self.eta:g} ({self.penalty})" if self.eta else ""
         return f"Instance({self.n_rows} rows, {self.n_columns} columns, {self.n_groups} groups{penalty})"
 
+    def with_target(self, y: Any) -> Instance:
+        """Return the same problem for another target of the same rows."""
+        return Instance(
+            self.X, y, self.partition, eta=self.eta, penalty=self.penalty, fit_intercept=self.fit_intercept,
+            penalize_intercept=self.penalize_intercept, sample_weight=self.sample_weight,
+            columns=self.partition.columns,
+        )
+
     @property
     def n_rows(self) -> int:
         """Number of observations N."""

@@ -1,6 +1,10 @@
 """Partitioned Least Squares: exact, provable linear regression in which the features of a group share one sign."""
 
+from __future__ import annotations
+
+from importlib import import_module
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
 from formulations.instance import Instance
 from formulations.partition import Partition
@@ -10,6 +14,9 @@ from partls.exceptions import InvalidInput, PartLSError
 from partls.result import Audit, Result, Solution, Status
 from partls.solve import solve, solve_instance
 
+if TYPE_CHECKING:
+    from partls.estimator import PartLSRegressor
+
 __version__ = version("partls")
 
 __all__ = [
@@ -17,6 +24,7 @@ __all__ = [
     "Instance",
     "InvalidInput",
     "PartLSError",
+    "PartLSRegressor",
     "Partition",
     "Result",
     "SignPattern",
@@ -26,3 +34,20 @@ __all__ = [
     "solve",
     "solve_instance",
 ]
+
+_LAZY = {"PartLSRegressor": "estimator"}  # what needs scikit-learn or matplotlib is loaded on first use
+
+if not TYPE_CHECKING:  # a checker that saw this function would accept any name
+
+    def __getattr__(name: str) -> Any:
+        """Load a name on first use."""
+        if name not in _LAZY:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    """List the lazy names too, loaded or not."""
+    return sorted({*globals(), *__all__})

@@ -13,6 +13,7 @@ from formulations.signs import SignPattern
 from partls.branch_and_bound import SearchOptions, branch_and_bound
 from partls.enumeration import MAX_GROUPS, checked_keep, enumerate_patterns
 from partls.options import a_priori_signs, chosen, nonnegative, starting_signs, thread_count
+from partls.progress import Observer
 from partls.result import ABSOLUTE_TOLERANCE, OPTIMAL_GAP, Result, Solution, Status, relative_gap, target_size
 from partls.search.branching import branching_rule
 from partls.search.incumbents import leaf
@@ -44,7 +45,7 @@ def solve(
     node_limit: int | None = None,
     n_jobs: int | None = 1,
     random_state: int | None = None,
-    progress: bool = False,
+    progress: bool | Observer = False,
     signs: Any = None,
     warm_start: Any = None,
     keep: str | int = "best",
@@ -74,8 +75,9 @@ def solve(
         Threads (-1: one per core). The answer does not depend on it.
     random_state
         Unused by the exact methods, which are deterministic.
-    progress : bool
-        Show a live line (log lines when standard error is not a terminal).
+    progress : bool or callable
+        Show a live line (log lines when standard error is not a terminal), or call this with a ``SearchState``
+        after each round of the search; an answer of True ends it as Ctrl-C does.
     signs : mapping or sequence, optional
         A-priori signs, e.g. ``{"price": "+"}``.
     warm_start : Result, coefficients or signs, optional
@@ -106,7 +108,7 @@ def solve(
 def solve_instance(
     instance: Instance, *, method: str = "auto", relaxation: Any = "active-set", search: str = "depth-first",
     branching: Any = "strong", gap_tol: float = 1e-9, time_limit: float | None = None, node_limit: int | None = None,
-    n_jobs: int | None = 1, random_state: int | None = None, progress: bool = False, signs: Any = None,
+    n_jobs: int | None = 1, random_state: int | None = None, progress: bool | Observer = False, signs: Any = None,
     warm_start: Any = None, keep: str | int = "best", max_groups: int = MAX_GROUPS,
 ) -> Result:
     """Return the proven global optimum of a validated instance; the options are those of ``solve``."""
