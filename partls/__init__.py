@@ -15,6 +15,7 @@ from partls.result import Audit, Result, Solution, Status
 from partls.solve import solve, solve_instance
 
 if TYPE_CHECKING:
+    from partls.encoding import encoded_groups
     from partls.estimator import PartLSRegressor
 
 __version__ = version("partls")
@@ -30,12 +31,13 @@ __all__ = [
     "SignPattern",
     "Solution",
     "Status",
+    "encoded_groups",
     "iterate_solutions",
     "solve",
     "solve_instance",
 ]
 
-_LAZY = {"PartLSRegressor": "estimator"}  # what needs scikit-learn or matplotlib is loaded on first use
+_LAZY = {"PartLSRegressor": "estimator", "encoded_groups": "encoding"}  # what needs scikit-learn or matplotlib is loaded on first use
 
 if not TYPE_CHECKING:  # a checker that saw this function would accept any name
 

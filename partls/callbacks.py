@@ -47,9 +47,15 @@ class FitReporter:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         """End the fit."""
+        if self.history:
+            last = self.history[-1]
+            self._line.finish(last.nodes, last.n_open, last.objective, last.lower_bound)
         self._line.__exit__(kind, error, trace)
         if self._context is not None and error is None:
-            self._context.call_on_fit_task_end(estimator=self._estimator, **self._data)
+            fitted = {"coef_": self._estimator.coef_, "intercept_": self._estimator.intercept_}
+            self._context.call_on_fit_task_end(
+                estimator=self._estimator, **self._data, reconstruction_attributes=fitted
+            )
 
     def __call__(self, state: SearchState) -> bool:
         """Take note of a round; return whether a callback asks to stop."""
