@@ -17,6 +17,7 @@ from partls.solve import solve, solve_instance
 if TYPE_CHECKING:
     from partls.encoding import encoded_groups
     from partls.estimator import PartLSRegressor
+    from partls.explain import partition_from_signs
 
 __version__ = version("partls")
 
@@ -33,11 +34,16 @@ __all__ = [
     "Status",
     "encoded_groups",
     "iterate_solutions",
+    "partition_from_signs",
     "solve",
     "solve_instance",
 ]
 
-_LAZY = {"PartLSRegressor": "estimator", "encoded_groups": "encoding"}  # what needs scikit-learn or matplotlib is loaded on first use
+_LAZY = {  # loaded on first use, for they need scikit-learn
+    "PartLSRegressor": "estimator",
+    "encoded_groups": "encoding",
+    "partition_from_signs": "explain",
+}
 
 if not TYPE_CHECKING:  # a checker that saw this function would accept any name
 

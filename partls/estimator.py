@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from formulations.data import Floats, as_matrix, column_names
 from formulations.errors import InvalidInput, listing
 from formulations.instance import Instance
+from partls import explain
 from partls.callbacks import CallbackSupport, FitReporter, with_callbacks
 from partls.options import a_priori_signs, nonnegative
 from partls.result import Result, Status
@@ -128,6 +129,55 @@ class PartLSRegressor(CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEst
         check_is_fitted(self)
         X = validate_data(self, self._in_fitted_order(X), accept_sparse="csr", dtype=np.float64, reset=False)
         return np.asarray(safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_)
+
+    def summary(self, *, max_features: int | None = 10, output: int | None = None) -> explain.Summary:
+        """Return a printable table of groups, features and the certificate; ``output`` picks one of several targets."""
+        return explain.summarise(self._one_result(output), max_features)
+
+    def contributions(self, X: Any, *, output: int | None = None) -> explain.Contributions:
+        """Return what each group adds to the prediction of each row of X; the rows sum to ``predict(X)``."""
+        check_is_fitted(self)
+        X = validate_data(self, self._in_fitted_order(X), accept_sparse="csr", dtype=np.float64, reset=False)
+        k = self._target(output)
+        coef, intercept = np.atleast_2d(self.coef_)[k], np.atleast_1d(self.intercept_)[k]
+        return explain.contributions(X, coef, intercept, self.partition_)
+
+    def sign_certainty(self, *, within: float = 0.01, max_patterns: int = 100, time_limit: float | None = None,
+                       output: int | None = None) -> explain.SignCertainty:
+        """Return what flipping each group's sign costs, exactly, and all sign patterns ``within`` of the optimum."""
+        return explain.sign_certainty(
+            self._one_result(output), within=within, max_patterns=max_patterns, signs=self.signs,
+            time_limit=time_limit, n_jobs=self.n_jobs,
+        )
+
+    def price_of_constraint(self, *, output: int | None = None) -> explain.PriceOfConstraint:
+        """Return what the sign constraint costs, overall and by group, and which features pull against theirs."""
+        return explain.price_of_constraint(self._one_result(output), n_jobs=self.n_jobs)
+
+    def bootstrap(self, n_resamples: int = 200, *, n_jobs: int | None = None, random_state: Any = None,
+                  progress: bool = False, output: int | None = None) -> explain.Stability:
+        """Return how signs and effects vary over refits to resampled rows, drawn by ``random_state`` or the model's."""
+        return explain.bootstrap(
+            self._one_result(output), n_resamples=n_resamples, signs=self.signs, n_jobs=n_jobs or self.n_jobs,
+            random_state=self.random_state if random_state is None else random_state, progress=progress,
+        )
+
+    def _one_result(self, output: int | None) -> Result:
+        """Return the result of one target, with its data."""
+        check_is_fitted(self)
+        if not hasattr(self, "result_"):
+            raise InvalidInput("this model was loaded from a file, which holds no training data: fit it again")
+        k = self._target(output)
+        return self.result_[k] if isinstance(self.result_, tuple) else self.result_
+
+    def _target(self, output: int | None) -> int:
+        """Return the position of the target in question; with several it must be named."""
+        n_targets = np.atleast_2d(self.coef_).shape[0]
+        if output is None and n_targets == 1:
+            return 0
+        if output is None or isinstance(output, bool) or output not in range(n_targets):
+            raise InvalidInput(f"output={output!r}: the model has {n_targets} target(s), counted from 0; name one")
+        return int(output)
 
     def _validated(self, X: Any, y: Any) -> tuple[Any, Floats]:
         """Return X and y as numbers, column names noted; what is wrong with a frame is told by row and column."""

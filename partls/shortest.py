@@ -13,7 +13,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import qr
 from scipy.optimize import nnls
 
@@ -25,8 +24,9 @@ from partls.search.incumbents import leaf
 from partls.search.subtree import round_to_signs
 
 _DEPENDENT = 1e-11  # of a column's norm
-_PRICES = (1e-5, 1e-4, 1e-6, 1e-3)  # of length beside error, tried in turn to find the support
-_OPTIMAL = 1e-9  # relative: what the conditions of the shortest point may miss
+_PRICES = (1e-4, 1e-3, 1e-5)  # of length beside error, tried in turn to find the support
+_ROUNDING = 1e-13  # of the largest coefficient
+_OPTIMAL = 1e-9  # relative: what the equations and the length of an accepted solution may miss
 
 
 def shortest(result: Result, fixed: SignPattern) -> Result:
@@ -83,10 +83,11 @@ def _shortest_for(result: Result, v: Floats, root: SignPattern) -> Result:
 
 
 def shortest_nonnegative(A: Floats, b: Floats) -> Floats | None:
-    """Return argmin ||u||^2 s.t. A u = b, u >= 0, or None if no support passes the optimality conditions.
+    """Return argmin ||u||^2 s.t. A u = b, u >= 0, or None if no support passes the test of optimality.
 
-    Nonnegative least squares with a small price on length proposes a support; on the right one the shortest
-    solution of the equations is nonnegative, and A'mu, its multipliers', is at most zero elsewhere.
+    Nonnegative least squares with a small price p on length proposes a support, on which the equations are solved,
+    and multipliers mu = (b - A u_p) / p^2. By duality no solution is shorter than
+    ``||u||^2 >= 2 mu'b - ||max(A'mu, 0)||^2``, whatever mu is.
     """
     size = float(np.linalg.norm(A, 2))
     if size == 0 or not b.any():
@@ -94,18 +95,15 @@ def shortest_nonnegative(A: Floats, b: Floats) -> Floats | None:
     for price in _PRICES:
         stacked = np.vstack([A, price * size * np.eye(A.shape[1])])
         try:
-            support = nnls(stacked, np.append(b, np.zeros(A.shape[1])))[0] > 0
+            priced = nnls(stacked, np.append(b, np.zeros(A.shape[1])))[0]
         except RuntimeError:  # too many iterations
             continue
         u = np.zeros(A.shape[1])
-        u[support] = np.linalg.lstsq(A[:, support], b, rcond=_DEPENDENT)[0]
-        if _is_shortest(A, b, u, support):
+        u[priced > 0] = np.linalg.lstsq(A[:, priced > 0], b, rcond=_DEPENDENT)[0]
+        u[np.abs(u) <= _ROUNDING * np.abs(u).max()] = 0.0
+        multipliers = (b - A @ priced) / (price * size) ** 2
+        bound = 2 * multipliers @ b - np.square(np.maximum(A.T @ multipliers, 0.0)).sum()
+        solves = u.min() >= 0 and np.linalg.norm(A @ u - b) <= _OPTIMAL * np.linalg.norm(b)
+        if solves and u @ u - bound <= _OPTIMAL * (u @ u):
             return u
     return None
-
-
-def _is_shortest(A: Floats, b: Floats, u: Floats, support: NDArray[np.bool_]) -> bool:
-    if (u < 0).any() or np.linalg.norm(A @ u - b) > _OPTIMAL * np.linalg.norm(b):
-        return False
-    multipliers = np.linalg.lstsq(A[:, support].T, u[support], rcond=_DEPENDENT)[0]
-    return bool(((A.T @ multipliers)[~support] <= _OPTIMAL * np.linalg.norm(u)).all())

@@ -86,7 +86,7 @@ def test_frames_pair_by_name_in_any_order(library):
     assert dict(zip(model.group_names_, model.beta_, strict=True)) == pytest.approx(
         dict(zip(other.group_names_, other.beta_, strict=True)), rel=1e-9)
     np.testing.assert_array_equal(model.predict(shuffled), model.predict(data))
-    with pytest.raises(InvalidInput, match='lacks the column.s. "c", "f"'):
+    with pytest.raises(InvalidInput, match='"c", "f", which the model was fitted with'):
         model.predict(data[list("abdeg")])
     with pytest.raises(ValueError, match="unseen at fit time"):
         model.predict(data.assign(z=1.0) if library is pd else data.with_columns(z=pl.lit(1.0)))
