@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from partls.progress import SearchProgress, SearchState
+from partls.result import Result
 
 __all__ = ["CallbackSupport", "FitReporter", "with_callbacks"]
 
@@ -31,7 +32,8 @@ class FitReporter:
     """
 
     def __init__(self, estimator: Any, X: Any, y: Any) -> None:
-        self.history: list[SearchState] = []
+        self.histories: list[tuple[SearchState, ...]] = []  # one for each target
+        self._rounds: list[SearchState] = []
         self._estimator, self._data = estimator, {"X": X, "y": y}
         self._line = SearchProgress(bool(estimator.verbose))
         self._context = None
@@ -47,8 +49,8 @@ class FitReporter:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         """End the fit."""
-        if self.history:
-            last = self.history[-1]
+        if self.histories:
+            last = self.histories[-1][-1]
             self._line.finish(last.nodes, last.n_open, last.objective, last.lower_bound)
         self._line.__exit__(kind, error, trace)
         if self._context is not None and error is None:
@@ -59,10 +61,16 @@ class FitReporter:
 
     def __call__(self, state: SearchState) -> bool:
         """Take note of a round; return whether a callback asks to stop."""
-        self.history.append(state)
+        self._rounds.append(state)
         self._line.update(state.nodes, state.n_open, state.objective, state.lower_bound)
         if self._context is None:
             return False
         task = self._context.subcontext("round of the search")
         task.call_on_fit_task_begin(estimator=self._estimator, **self._data)
         return bool(task.call_on_fit_task_end(estimator=self._estimator, **self._data))
+
+    def end_target(self, result: Result) -> None:
+        """Close the history of one target with its result."""
+        last = SearchState(result.n_nodes, 0, result.objective, result.lower_bound, result.seconds)
+        self.histories.append((*self._rounds, last))
+        self._rounds = []

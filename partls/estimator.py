@@ -52,6 +52,8 @@ class PartLSRegressor(CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEst
         Each feature's share of its group, each group's effect and its sign, in the order of ``group_names_``.
     objective_, lower_bound_, gap_, status_, n_iter_
         What was reached, what was proved, and the number of nodes it took.
+    history_
+        The search as it went: a ``SearchState`` after each round and at the end.
     result_
         The ``Result`` (one per target, in a tuple, if there are several), which can audit itself.
     partition_, group_names_, n_features_in_, feature_names_in_
@@ -201,7 +203,8 @@ class PartLSRegressor(CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEst
         )
         with FitReporter(self, X, y) as reporter:
             results = self._solve_targets(instance, y, reporter, warm_start)
-            self._take_over(results if y.ndim == 2 else results[0], reporter)
+            self._take_over(results if y.ndim == 2 else results[0])
+            self.history_ = tuple(reporter.histories) if y.ndim == 2 else reporter.histories[0]
         self._warn_if_cut_short(results)
         return self
 
@@ -221,9 +224,10 @@ class PartLSRegressor(CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEst
                 progress=reporter, signs=self.signs, warm_start=warm_start,
             )
             results.append(shortest(result, a_priori_signs(instance, self.signs)))
+            reporter.end_target(results[-1])
         return tuple(results)
 
-    def _take_over(self, result: Result | tuple[Result, ...], reporter: FitReporter) -> None:
+    def _take_over(self, result: Result | tuple[Result, ...]) -> None:
         several = isinstance(result, tuple)
         results = result if isinstance(result, tuple) else (result,)
 
@@ -231,7 +235,7 @@ class PartLSRegressor(CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEst
             values = [getattr(one, name) for one in results]
             return (np.array(values) if not isinstance(values[0], Status) else tuple(values)) if several else values[0]
 
-        self.result_, self.history_ = result, tuple(reporter.history)
+        self.result_ = result
         self.coef_, self.intercept_ = joined("coef"), joined("intercept")
         self.alpha_, self.beta_, self.signs_ = joined("alpha"), joined("beta"), joined("signs")
         self.objective_, self.lower_bound_, self.gap_ = joined("objective"), joined("lower_bound"), joined("gap")
