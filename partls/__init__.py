@@ -17,6 +17,7 @@ from partls.solve import solve, solve_instance
 if TYPE_CHECKING:
     from partls.encoding import encoded_groups
     from partls.estimator import PartLSRegressor
+    from partls.estimator_cv import PartLSRegressorCV
     from partls.explain import partition_from_signs
 
 __version__ = version("partls")
@@ -27,6 +28,7 @@ __all__ = [
     "InvalidInput",
     "PartLSError",
     "PartLSRegressor",
+    "PartLSRegressorCV",
     "Partition",
     "Result",
     "SignPattern",
@@ -41,6 +43,7 @@ __all__ = [
 
 _LAZY = {  # loaded on first use, for they need scikit-learn
     "PartLSRegressor": "estimator",
+    "PartLSRegressorCV": "estimator_cv",
     "encoded_groups": "encoding",
     "partition_from_signs": "explain",
 }

@@ -126,7 +126,7 @@ class PartLSRegressor(CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEst
             Nonnegative; row n counts ``sample_weight[n]`` times.
         """
         X, y = self._validated(X, y)
-        return self._fit_at(self.eta, X, y, sample_weight)
+        return self._fit_at(self.eta, X, y, sample_weight, time_limit=nonnegative("time_limit", self.time_limit))
 
     def predict(self, X: Any) -> Floats:
         """Return ``X coef_ + intercept_``; the columns of a frame are matched by name, in any order."""
@@ -234,39 +234,45 @@ class PartLSRegressor(CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEst
             raise
         return X_checked, np.asarray(y, dtype=np.float64)
 
-    def _fit_at(self, eta: float, X: Any, y: Floats, sample_weight: Any, warm_start: Any = None) -> Self:
-        """Solve one problem per target and take over the results."""
-        first = y if y.ndim == 1 else y[:, 0]
-        instance = Instance(
-            X, first, self.groups, eta=eta, penalty=self.penalty, fit_intercept=self.fit_intercept,
-            penalize_intercept=self.penalize_intercept, sample_weight=sample_weight, ungrouped=self.ungrouped,
-            columns=getattr(self, "feature_names_in_", None),
-        )
+    def _fit_at(self, eta: float, X: Any, y: Floats, sample_weight: Any, *, time_limit: float | None,
+                hurry: bool = False) -> Self:
+        """Solve one problem per target and take over the results; in a hurry the first models found must do."""
+        instance = self._instance(eta, X, y, sample_weight)
         with FitReporter(self, X, y) as reporter:
-            results = self._solve_targets(instance, y, reporter, warm_start)
+            results = self._solve_targets(instance, y, reporter, time_limit, hurry)
             self._take_over(results if y.ndim == 2 else results[0])
             self.history_ = tuple(reporter.histories) if y.ndim == 2 else reporter.histories[0]
         self._warn_if_cut_short(results)
         return self
 
-    def _solve_targets(self, instance: Instance, y: Floats, reporter: FitReporter, warm_start: Any
-                       ) -> tuple[Result, ...]:
+    def _instance(self, eta: float, X: Any, y: Floats, sample_weight: Any) -> Instance:
+        """Return the problem of the first target."""
+        return Instance(
+            X, y if y.ndim == 1 else y[:, 0], self.groups, eta=eta, penalty=self.penalty,
+            fit_intercept=self.fit_intercept, penalize_intercept=self.penalize_intercept, sample_weight=sample_weight,
+            ungrouped=self.ungrouped, columns=getattr(self, "feature_names_in_", None),
+        )
+
+    def _solve_targets(self, instance: Instance, y: Floats, reporter: FitReporter, time_limit: float | None,
+                       hurry: bool) -> tuple[Result, ...]:
         """Solve target after target within one time limit; after Ctrl-C the others get a quick answer each."""
-        time_limit = nonnegative("time_limit", self.time_limit)
         began = time.perf_counter()
         results: list[Result] = []
         for target in np.atleast_2d(y.T):
             left = None if time_limit is None else max(time_limit - (time.perf_counter() - began), 0.0)
-            interrupted = any(result.status is Status.INTERRUPTED for result in results)
-            result = solve_instance(
-                instance.with_target(target), method=self.method, relaxation=self.relaxation, search=self.search,
-                branching=self.branching, gap_tol=self.gap_tol, time_limit=left,
-                node_limit=0 if interrupted else self.node_limit, n_jobs=self.n_jobs, random_state=self.random_state,
-                progress=reporter, signs=self.signs, warm_start=warm_start,
-            )
+            options = self._search_options(left, hurry)
+            result = solve_instance(instance.replace(y=target), signs=self.signs, progress=reporter, **options)
+            hurry |= result.status is Status.INTERRUPTED
             results.append(shortest(result, a_priori_signs(instance, self.signs)))
             reporter.end_target(results[-1])
         return tuple(results)
+
+    def _search_options(self, time_limit: float | None, hurry: bool) -> dict[str, Any]:
+        return {
+            "method": self.method, "relaxation": self.relaxation, "search": self.search, "branching": self.branching,
+            "gap_tol": self.gap_tol, "time_limit": time_limit, "node_limit": 0 if hurry else self.node_limit,
+            "n_jobs": self.n_jobs, "random_state": self.random_state,
+        }
 
     def _take_over(self, result: Result | tuple[Result, ...]) -> None:
         several = isinstance(result, tuple)

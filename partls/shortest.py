@@ -70,7 +70,7 @@ def _shortest_for(result: Result, v: Floats, root: SignPattern) -> Result:
     reduction, instance = result.instance.reduction, result.instance
     signs = reduction.column_signs(round_to_signs(v, reduction.labels, root)).astype(np.float64)
     # Lengths are measured in the data's own units: those of the reduced columns would depend on the weights.
-    units = np.ldexp(signs, -reduction._exponents)
+    units = signs * reduction.project(np.ones(instance.n_columns), 1.0)
     A = np.vstack([reduction.R, reduction.l1[None, :]] if reduction.l1.any() else [reduction.R]) * units
     u = shortest_nonnegative(A, A @ (v / units))
     if u is None:

@@ -107,13 +107,8 @@ def _without(result: Result, freed: Collection[int], n_jobs: int | None) -> tupl
 def _split(instance: Instance, freed: Collection[int]) -> Instance:
     """Return the problem with every feature of the freed groups a group of its own."""
     labels = instance.partition.labels
-    own = [f"{label}/{j}" if label in freed else str(label) for j, label in enumerate(labels)]
-    return Instance(
-        instance.X, instance.y, Partition.from_labels([None if k < 0 else o for k, o in zip(labels, own, strict=True)],
-                                                      ungrouped="free"),
-        eta=instance.eta, penalty="l1", fit_intercept=instance.fit_intercept,
-        penalize_intercept=instance.penalize_intercept, sample_weight=instance.sample_weight,
-    )
+    own = [None if k < 0 else f"{k}/{j}" if k in freed else str(k) for j, k in enumerate(labels)]
+    return instance.replace(groups=Partition.from_labels(own, ungrouped="free"))
 
 
 def _as_rows(instance: Instance, freed: Collection[int]) -> Instance:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from formulations.data import Floats
-from formulations.instance import Instance
 from partls.explain.report import SIGN, Report, number, percent, table
 from partls.options import nonnegative
 from partls.progress import counted
@@ -80,12 +79,7 @@ def bootstrap(result: Result, *, n_resamples: int = 200, signs: Any = None, n_jo
 def _refit(result: Result, draw: Floats, signs: Any) -> Floats:
     instance = result.instance
     weights = draw if instance.sample_weight is None else draw * instance.sample_weight
-    again = Instance(
-        instance.X, instance.y, instance.partition, eta=instance.eta, penalty=instance.penalty,
-        fit_intercept=instance.fit_intercept, penalize_intercept=instance.penalize_intercept, sample_weight=weights,
-        columns=instance.partition.columns,
-    )
-    found = solve_instance(again, signs=signs, warm_start=result)
+    found = solve_instance(instance.replace(sample_weight=weights), signs=signs, warm_start=result)
     if found.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
     return found.beta
