@@ -85,6 +85,15 @@ class Instance:
         penalty = f", eta={self.eta:g} ({self.penalty})" if self.eta else ""
         return f"Instance({self.n_rows} rows, {self.n_columns} columns, {self.n_groups} groups{penalty})"
 
+    def replace(self, **changes: Any) -> Instance:
+        """Return the same problem with some arguments of the constructor changed (other rows, another target)."""
+        own = {
+            "X": self.X, "y": self.y, "groups": self.partition, "eta": self.eta, "penalty": self.penalty,
+            "fit_intercept": self.fit_intercept, "penalize_intercept": self.penalize_intercept,
+            "sample_weight": self.sample_weight, "columns": self.partition.columns,
+        }
+        return Instance(**{**own, **changes})
+
     @property
     def n_rows(self) -> int:
         """Number of observations N."""

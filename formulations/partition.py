@@ -73,6 +73,7 @@ class Partition:
         groups
             A ``Partition``; one label per column; ``{name: [columns]}``; a list of lists of columns; an
             (M, K) 0/1 matrix; the path of a file (every string is a path); or None for one group "all".
+            Where columns are listed, ``"Street_*"`` means all whose name fits the pattern.
         n_columns, columns
             The number of columns of the data, and their names if they have any.
         ungrouped : {"error", "free"}
@@ -208,9 +209,7 @@ class Partition:
             if set(self.columns) == set(positions):  # the names are the positions
                 return self.align(positions)
         if not self.ordered:
-            raise InvalidInput(
-                "groups list columns by name, but the data has none; name them or use positions"
-            )
+            raise InvalidInput(f"groups list columns by name, but the data has none; {forms.NAME_THEM}")
         if self.n_columns != extent.n:
             raise InvalidInput(f"the groups cover {self.n_columns} column(s) but the data has {extent.n}")
         return replace(self, columns=extent.names or self.columns)

@@ -14,6 +14,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cached_property
 from numbers import Real
 from pathlib import Path
@@ -30,7 +31,9 @@ Row = tuple[int, list[str]]  # (line number, cells)
 
 FREE = -1  # the label of a column in no group
 UNGROUPED = ("error", "free")
+NAME_THEM = 'name them (in a pipeline: set_output(transform="pandas")) or use positions'
 DELIMITERS = (",", ";", "\t")
+WILDCARDS = "*?["
 BITS = {"0": False, "1": True, "0.0": False, "1.0": True}
 
 
@@ -72,11 +75,21 @@ class Extent:
         """Return what a message calls column j: its name, or else its position."""
         return int(j) if self.names is None else self.names[j]
 
+    def find(self, member: Written) -> list[int]:
+        """Return the positions of the columns that a name, a pattern such as ``"Street_*"`` or an index means."""
+        is_pattern = isinstance(member, str) and any(character in member for character in WILDCARDS)
+        if not is_pattern or self.names is None or member in self.positions:
+            return [self.locate(member)]
+        found = [j for j, name in enumerate(self.names) if fnmatchcase(name, member)]
+        if not found:
+            raise InvalidInput(f'no column matches "{member}"{suggestion(member, self.positions)}')
+        return found
+
     def locate(self, member: Written) -> int:
         """Return the position of a column given by name or index, or refuse it with the reason."""
         if isinstance(member, str):
             if self.names is None:
-                raise InvalidInput(f'"{member}" is a name, but columns have none; name them or use positions')
+                raise InvalidInput(f'"{member}" is a name, but columns have none; {NAME_THEM}')
             if member not in self.positions:
                 raise InvalidInput(f'unknown column "{member}"{suggestion(member, self.positions)}')
             return self.positions[member]
@@ -101,14 +114,15 @@ def place(groups: Groups, extent: Extent, ungrouped: str, free: Iterable[str] = 
     for k, (name, members) in [*enumerate(groups), (FREE, ("(free)", list(free)))]:
         for member in members:
             try:
-                j = extent.locate(member)
+                found = extent.find(member)
             except InvalidInput as wrong:
                 problems.append(f'group "{name}": {wrong}')
                 continue
-            if j in owner:
-                clash = "listed twice in group" if owner[j] == name else f'in group "{owner[j]}" and in group'
-                problems.append(f'column {listing([extent.spell(j)])} is {clash} "{name}"')
-            owner[j], labels[j] = name, k
+            for j in found:
+                if j in owner:
+                    clash = "listed twice in group" if owner[j] == name else f'in group "{owner[j]}" and in group'
+                    problems.append(f'column {listing([extent.spell(j)])} is {clash} "{name}"')
+                owner[j], labels[j] = name, k
     loose = [extent.spell(j) for j in range(extent.n) if j not in owner]
     if loose and ungrouped == "error":
         problems.append(f'in no group: {listing(loose)}; add them to one, or set ungrouped="free"')

@@ -19,7 +19,7 @@ import numpy as np
 from formulations.data import Floats
 from formulations.instance import Instance
 from formulations.signs import SignPattern
-from partls.progress import SearchProgress
+from partls.progress import Observer, SearchProgress
 from partls.result import StartTrace, Status
 from partls.search.halves import Halves, NonnegativeHalves, Split
 from partls.search.incumbents import leaf
@@ -47,7 +47,7 @@ class AlternatingOptions:
     relaxation: Relaxation = field(default_factory=ActiveSetRelaxation)
     time_limit: float | None = None
     n_jobs: int = 1
-    progress: bool = False
+    progress: bool | Observer = False
     root: SignPattern | None = None
     start: SignPattern | None = None
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from formulations.instance import Instance
 from formulations.signs import SignPattern
-from partls.progress import SearchProgress
+from partls.progress import Observer, SearchProgress
 from partls.result import ABSOLUTE_TOLERANCE, Status
 from partls.search.branching import BranchingRule, StrongBranching
 from partls.search.compiled import CompiledExplorer
@@ -50,7 +50,7 @@ class SearchOptions:
     time_limit: float | None = None
     node_limit: int | None = None
     n_jobs: int = 1
-    progress: bool = False
+    progress: bool | Observer = False
     root: SignPattern | None = None
     start: SignPattern | None = None
 

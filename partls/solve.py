@@ -23,6 +23,7 @@ from partls.options import (
     starting_signs,
     thread_count,
 )
+from partls.progress import Observer
 from partls.result import (
     ABSOLUTE_TOLERANCE,
     OPTIMAL_GAP,
@@ -63,7 +64,7 @@ def solve(
     node_limit: int | None = None,
     n_jobs: int | None = 1,
     random_state: int | None = None,
-    progress: bool = False,
+    progress: bool | Observer = False,
     signs: Any = None,
     warm_start: Any = None,
     keep: str | int = "best",
@@ -103,8 +104,9 @@ def solve(
         Threads (-1: one per core). The answer does not depend on it.
     random_state : int, optional
         Seed of the starts of the alternation; the exact methods are deterministic and do without.
-    progress : bool
-        Show a live line (log lines when standard error is not a terminal).
+    progress : bool or callable
+        Show a live line (log lines when standard error is not a terminal), or call this with a ``SearchState``
+        after each round of the search; an answer of True ends it as Ctrl-C does.
     signs : mapping or sequence, optional
         A-priori signs, e.g. ``{"price": "+"}``.
     warm_start : Result, coefficients or signs, optional
@@ -149,7 +151,7 @@ def solve(
 def solve_instance(
     instance: Instance, *, method: str = "auto", relaxation: Any = "active-set", search: str = "depth-first",
     branching: Any = "strong", gap_tol: float = 1e-9, time_limit: float | None = None, node_limit: int | None = None,
-    n_jobs: int | None = 1, random_state: int | None = None, progress: bool = False, signs: Any = None,
+    n_jobs: int | None = 1, random_state: int | None = None, progress: bool | Observer = False, signs: Any = None,
     warm_start: Any = None, keep: str | int = "best", max_groups: int = MAX_GROUPS, n_starts: int = 20,
     max_iter: int = 100, tol: float = 1e-9, starts: Any = "mixed", halves: str = "nnls", polish: str = "flips",
     trace: bool = False,

@@ -1,0 +1,56 @@
+"""Draw the pictures of the README from the bundled diabetes study: python examples/pictures.py [folder]."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pandas as pd
+
+from partls import PartLSRegressor
+from partls.demo import GROUPS, diabetes
+from partls.plotting import (
+    ContributionsDisplay,
+    EffectsDisplay,
+    SearchProgressDisplay,
+    SearchTreeDisplay,
+    SharesDisplay,
+    SignCertaintyDisplay,
+)
+
+matplotlib.use("Agg")
+
+
+def main(folder: Path) -> None:
+    """Draw the model, one patient, and a search that is hard enough to watch."""
+    from matplotlib import pyplot as plt
+
+    study = diabetes()
+    X = pd.DataFrame(study.X, columns=list(study.partition.columns or ()))
+    model = PartLSRegressor(GROUPS).fit(X, study.y)
+    figure, axes = plt.subplots(2, 2, figsize=(11, 5.4), layout="constrained")
+    EffectsDisplay.from_estimator(model, ax=axes[0, 0])
+    SharesDisplay.from_estimator(model, "body", ax=axes[0, 1])
+    ContributionsDisplay.from_estimator(model, X.iloc[[0]], ax=axes[1, 0])
+    SignCertaintyDisplay.from_estimator(model, ax=axes[1, 1])
+    for ax, title in zip(axes.flat, ("Effects", "Inside a group", "One prediction", "Sign certainty"), strict=True):
+        ax.set_title(f"{title} ({ax.get_title()})" if ax.get_title() else title)
+    figure.savefig(folder / "model.png", dpi=100)
+
+    figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained", width_ratios=(1, 1.6))
+    SearchProgressDisplay.from_estimator(PartLSRegressor(np.arange(160) % 40).fit(*hard_problem(170, 160)), ax=axes[0])
+    SearchTreeDisplay.from_estimator(PartLSRegressor(np.arange(100) % 10).fit(*hard_problem(300, 100)), ax=axes[1])
+    figure.savefig(folder / "search.png", dpi=100)
+
+
+def hard_problem(n_rows: int, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return correlated columns and a target that no signs fit."""
+    rng = np.random.default_rng(4)
+    X = np.sqrt(0.1) * rng.normal(size=(n_rows, n_columns)) + np.sqrt(0.9) * rng.normal(size=(n_rows, 1))
+    return X, X @ rng.normal(size=n_columns) + rng.normal(size=n_rows)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[1] / "docs")

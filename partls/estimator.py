@@ -1,0 +1,318 @@
+"""PartLSRegressor: Partitioned Least Squares as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from formulations.data import Floats, as_matrix, column_names
+from formulations.errors import InvalidInput, listing
+from formulations.instance import Instance
+from partls import explain
+from partls.callbacks import CallbackSupport, FitReporter, with_callbacks
+from partls.options import a_priori_signs, nonnegative
+from partls.persistence import SavedModel, load_model, save_model
+from partls.result import Result, Status
+from partls.shortest import shortest
+from partls.solve import solve_instance
+
+_CUT_SHORT = (Status.TIME_LIMIT, Status.NODE_LIMIT, Status.INTERRUPTED)
+
+
+class PartLSRegressor(CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """minimise ``||X w + t - y||^2 + eta * penalty(beta)``  s.t. the coefficients of a group share one sign.
+
+    The global optimum, with its proof: ``lower_bound_`` and ``gap_`` say how good the model provably is.
+
+    Parameters
+    ----------
+    groups
+        A label per column, ``{name: [columns]}``, lists of columns, an (M, K) 0/1 matrix, a file, a
+        ``Partition``, or None for one group of all columns. Columns are given by position or by name, and names
+        may be patterns: ``{"place": ["Neighborhood_*"]}`` survives one-hot encoding.
+    method, relaxation, search, branching, gap_tol, time_limit, node_limit, n_jobs, random_state, signs
+        How to search; see ``partls.solve``.
+    eta, penalty, fit_intercept, penalize_intercept, ungrouped
+        The problem; see ``partls.Instance``.
+    verbose : int
+        Show a live line while the search runs. Where scikit-learn has callbacks (1.9 and later),
+        ``set_callbacks(ProgressBar())`` works too, and a callback that asks to stop ends the search.
+
+    Attributes
+    ----------
+    coef_, intercept_
+        w and t: (M,) and a float, or (T, M) and (T,) for T targets. So too for the attributes below.
+    alpha_, beta_, signs_
+        Each feature's share of its group, each group's effect and its sign, in the order of ``group_names_``.
+    objective_, lower_bound_, gap_, status_, n_iter_
+        What was reached, what was proved, and the number of nodes it took.
+    history_
+        The search as it went: a ``SearchState`` after each round and at the end.
+    result_
+        The ``Result`` (one per target, in a tuple, if there are several), which can audit itself.
+    partition_, group_names_, n_features_in_, feature_names_in_
+        The groups as they were paired with the columns.
+
+    Notes
+    -----
+    A fit cut short by a limit or by Ctrl-C warns once and leaves the best model found so far. Where several
+    models fit equally well, as with dependent columns, the one with the shortest coefficients is taken.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from partls import PartLSRegressor
+    >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 1.0]])
+    >>> PartLSRegressor(["size", "size"]).fit(X, [1.0, 2.0, 3.0, 4.0]).coef_.round(6).tolist()
+    [1.0, 2.0]
+    """
+
+    def __init__(
+        self,
+        groups: Any = None,
+        *,
+        method: str = "auto",
+        eta: float = 0.0,
+        penalty: str = "l2",
+        fit_intercept: bool = True,
+        penalize_intercept: bool = False,
+        ungrouped: str = "error",
+        signs: Any = None,
+        relaxation: Any = "active-set",
+        search: str = "depth-first",
+        branching: Any = "strong",
+        gap_tol: float = 1e-9,
+        time_limit: float | None = None,
+        node_limit: int | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.groups = groups
+        self.method = method
+        self.eta = eta
+        self.penalty = penalty
+        self.fit_intercept = fit_intercept
+        self.penalize_intercept = penalize_intercept
+        self.ungrouped = ungrouped
+        self.signs = signs
+        self.relaxation = relaxation
+        self.search = search
+        self.branching = branching
+        self.gap_tol = gap_tol
+        self.time_limit = time_limit
+        self.node_limit = node_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model: the proven optimum, or the best found when a limit or Ctrl-C ends the search.
+
+        Parameters
+        ----------
+        X : (N, M) array, pandas or polars frame, or sparse matrix
+        y : (N,) or (N, T) array
+        sample_weight : (N,) array, optional
+            Nonnegative; row n counts ``sample_weight[n]`` times.
+        """
+        X, y = self._validated(X, y)
+        return self._fit_at(self.eta, X, y, sample_weight, time_limit=nonnegative("time_limit", self.time_limit))
+
+    def predict(self, X: Any) -> Floats:
+        """Return ``X coef_ + intercept_``; the columns of a frame are matched by name, in any order."""
+        check_is_fitted(self)
+        X = validate_data(self, self._in_fitted_order(X), accept_sparse="csr", dtype=np.float64, reset=False)
+        return np.asarray(safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_)
+
+    def summary(self, *, max_features: int | None = 10, output: int | None = None) -> explain.Summary:
+        """Return a printable table of groups, features and the certificate; ``output`` picks one of several targets."""
+        check_is_fitted(self)
+        k = self._target(output)
+        coef, intercept = np.atleast_2d(self.coef_)[k], np.atleast_1d(self.intercept_)[k]
+        return explain.summarise(self.partition_, coef, intercept, self._facts()[k], max_features)
+
+    def contributions(self, X: Any, *, output: int | None = None) -> explain.Contributions:
+        """Return what each group adds to the prediction of each row of X; the rows sum to ``predict(X)``."""
+        check_is_fitted(self)
+        X = validate_data(self, self._in_fitted_order(X), accept_sparse="csr", dtype=np.float64, reset=False)
+        k = self._target(output)
+        coef, intercept = np.atleast_2d(self.coef_)[k], np.atleast_1d(self.intercept_)[k]
+        return explain.contributions(X, coef, intercept, self.partition_)
+
+    def sign_certainty(self, *, within: float = 0.01, max_patterns: int = 100, time_limit: float | None = None,
+                       output: int | None = None) -> explain.SignCertainty:
+        """Return what flipping each group's sign costs, exactly, and all sign patterns ``within`` of the optimum."""
+        return explain.sign_certainty(
+            self._one_result(output), within=within, max_patterns=max_patterns, signs=self.signs,
+            time_limit=time_limit, n_jobs=self.n_jobs,
+        )
+
+    def price_of_constraint(self, *, output: int | None = None) -> explain.PriceOfConstraint:
+        """Return what the sign constraint costs, overall and by group, and which features pull against theirs."""
+        return explain.price_of_constraint(self._one_result(output), n_jobs=self.n_jobs)
+
+    def bootstrap(self, n_resamples: int = 200, *, n_jobs: int | None = None, random_state: Any = None,
+                  progress: bool = False, output: int | None = None) -> explain.Stability:
+        """Return how signs and effects vary over refits to resampled rows, drawn by ``random_state`` or the model's."""
+        return explain.bootstrap(
+            self._one_result(output), n_resamples=n_resamples, signs=self.signs, n_jobs=n_jobs or self.n_jobs,
+            random_state=self.random_state if random_state is None else random_state, progress=progress,
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model as JSON: coefficients, groups, settings and certificate; no training data, no code.
+
+        The format is described in ``partls.persistence``.
+        """
+        check_is_fitted(self)
+        save_model(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> PartLSRegressor:
+        """Return the model of a file written by ``save``: it predicts the same to the last bit, and can be fitted anew.
+
+        What needs the training data (sign certainty, price of the constraint, bootstrap) needs a new fit.
+        """
+        saved = load_model(path)
+        model = PartLSRegressor(saved.partition, **saved.settings)
+        model._restore(saved)
+        return model
+
+    def _restore(self, saved: SavedModel) -> None:
+        """Take over the fitted attributes of a saved model."""
+        for name, value in saved.fitted.items():
+            setattr(self, name, value)
+        self.partition_, self.n_features_in_ = saved.partition, saved.partition.n_columns
+        self.group_names_ = np.array(saved.partition.names, dtype=object)
+        self._saved_facts = saved.facts
+        if saved.named_columns:
+            self.feature_names_in_ = np.array(saved.partition.columns, dtype=object)
+
+    def _facts(self) -> tuple[explain.Facts, ...]:
+        """Return what the summary of each target needs: from the training data, or as it was saved."""
+        if not hasattr(self, "result_"):
+            return self._saved_facts
+        results = self.result_ if isinstance(self.result_, tuple) else (self.result_,)
+        return tuple(explain.facts_of(result) for result in results)
+
+    def _one_result(self, output: int | None) -> Result:
+        """Return the result of one target, with its data."""
+        check_is_fitted(self)
+        if not hasattr(self, "result_"):
+            raise InvalidInput("this model was loaded from a file, which holds no training data: fit it again")
+        k = self._target(output)
+        return self.result_[k] if isinstance(self.result_, tuple) else self.result_
+
+    def _target(self, output: int | None) -> int:
+        """Return the position of the target in question; with several it must be named."""
+        n_targets = np.atleast_2d(self.coef_).shape[0]
+        if output is None and n_targets == 1:
+            return 0
+        if output is None or isinstance(output, bool) or output not in range(n_targets):
+            raise InvalidInput(f"output={output!r}: the model has {n_targets} target(s), counted from 0; name one")
+        return int(output)
+
+    def _validated(self, X: Any, y: Any) -> tuple[Any, Floats]:
+        """Return X and y as numbers, column names noted; what is wrong with a frame is told by row and column."""
+        try:
+            X_checked, y = validate_data(
+                self, X, y, accept_sparse="csr", dtype=np.float64, multi_output=True, y_numeric=True
+            )
+        except ValueError:
+            if column_names(X) is not None:
+                as_matrix(X, column_names(X))
+            raise
+        return X_checked, np.asarray(y, dtype=np.float64)
+
+    def _fit_at(self, eta: float, X: Any, y: Floats, sample_weight: Any, *, time_limit: float | None,
+                hurry: bool = False) -> Self:
+        """Solve one problem per target and take over the results; in a hurry the first models found must do."""
+        instance = self._instance(eta, X, y, sample_weight)
+        with FitReporter(self, X, y) as reporter:
+            results = self._solve_targets(instance, y, reporter, time_limit, hurry)
+            self._take_over(results if y.ndim == 2 else results[0])
+            self.history_ = tuple(reporter.histories) if y.ndim == 2 else reporter.histories[0]
+        self._warn_if_cut_short(results)
+        return self
+
+    def _instance(self, eta: float, X: Any, y: Floats, sample_weight: Any) -> Instance:
+        """Return the problem of the first target."""
+        return Instance(
+            X, y if y.ndim == 1 else y[:, 0], self.groups, eta=eta, penalty=self.penalty,
+            fit_intercept=self.fit_intercept, penalize_intercept=self.penalize_intercept, sample_weight=sample_weight,
+            ungrouped=self.ungrouped, columns=getattr(self, "feature_names_in_", None),
+        )
+
+    def _solve_targets(self, instance: Instance, y: Floats, reporter: FitReporter, time_limit: float | None,
+                       hurry: bool) -> tuple[Result, ...]:
+        """Solve target after target within one time limit; after Ctrl-C the others get a quick answer each."""
+        began = time.perf_counter()
+        results: list[Result] = []
+        for target in np.atleast_2d(y.T):
+            left = None if time_limit is None else max(time_limit - (time.perf_counter() - began), 0.0)
+            options = self._search_options(left, hurry)
+            result = solve_instance(instance.replace(y=target), signs=self.signs, progress=reporter, **options)
+            hurry |= result.status is Status.INTERRUPTED
+            results.append(shortest(result, a_priori_signs(instance, self.signs)))
+            reporter.end_target(results[-1])
+        return tuple(results)
+
+    def _search_options(self, time_limit: float | None, hurry: bool) -> dict[str, Any]:
+        return {
+            "method": self.method, "relaxation": self.relaxation, "search": self.search, "branching": self.branching,
+            "gap_tol": self.gap_tol, "time_limit": time_limit, "node_limit": 0 if hurry else self.node_limit,
+            "n_jobs": self.n_jobs, "random_state": self.random_state,
+        }
+
+    def _take_over(self, result: Result | tuple[Result, ...]) -> None:
+        several = isinstance(result, tuple)
+        results = result if isinstance(result, tuple) else (result,)
+
+        def joined(name: str) -> Any:
+            values = [getattr(one, name) for one in results]
+            return (np.array(values) if not isinstance(values[0], Status) else tuple(values)) if several else values[0]
+
+        self.result_ = result
+        self.coef_, self.intercept_ = joined("coef"), joined("intercept")
+        self.alpha_, self.beta_, self.signs_ = joined("alpha"), joined("beta"), joined("signs")
+        self.objective_, self.lower_bound_, self.gap_ = joined("objective"), joined("lower_bound"), joined("gap")
+        self.status_, self.n_iter_ = joined("status"), joined("n_nodes")
+        self.partition_ = results[0].instance.partition
+        self.group_names_ = np.array(self.partition_.names, dtype=object)
+
+    def _warn_if_cut_short(self, results: tuple[Result, ...]) -> None:
+        """Say once that a limit or Ctrl-C ended the search before the proof."""
+        cut = [result for result in results if result.status in _CUT_SHORT]
+        if cut:
+            worst = max(cut, key=lambda result: result.gap)
+            warnings.warn(
+                f"the search ended early ({worst.status.value}): the model is the best found so far, and no model can "
+                f"have an objective more than {worst.gap:.2%} lower",
+                ConvergenceWarning, stacklevel=4,
+            )
+
+    def _in_fitted_order(self, X: Any) -> Any:
+        """Return a frame's columns in the order of the fit, found by name; name those that are missing."""
+        names, fitted = column_names(X), getattr(self, "feature_names_in_", None)
+        if names is None or fitted is None or list(names) == list(fitted):
+            return X
+        missing = [name for name in fitted if name not in set(names)]
+        if missing:
+            raise InvalidInput(f"X lacks the column(s) {listing(missing)}, which the model was fitted with")
+        return X[list(fitted)] if len(set(names)) == len(names) == len(fitted) else X
+
+    def __sklearn_tags__(self) -> Any:
+        """Accept sparse X: the problem is compressed to M + 1 dense rows in any case."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,148 @@
+"""What the sign constraint costs: overall, group by group, and which features pull against their group.
+
+Freeing a group drops its sign constraint and keeps everything else, the penalty on its effect included. The L2
+penalty ``eta * beta_k^2`` is then a row of data like any other, ``sqrt(eta) * sum(w_k) = 0``; the L1 penalty
+``eta * |beta_k|``, which on feasible points is ``eta * sum |w_m|``, is read in this second form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from formulations.data import Floats
+from formulations.instance import Instance
+from formulations.partition import Partition
+from partls.explain.report import SIGN, Report, number, percent, table
+from partls.result import Result, Status
+from partls.solve import solve_instance
+
+_ROUNDING = 1e-11  # of the objective: a smaller gain is none
+
+
+@dataclass(frozen=True)
+class FreedGroup:
+    """One group without its constraint: how much lower the objective gets, alone and as a share of it.
+
+    ``against`` lists the features that take the sign opposite to the group's once they may, with the coefficients
+    they take; of a group that is zero in the fit, all that are not zero then.
+    """
+
+    group: str
+    sign: int
+    freed_objective: float
+    gain: float
+    gain_share: float
+    against: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True)
+class PriceOfConstraint(Report):
+    """The objective with and without the sign constraint, and what freeing each single group would gain.
+
+    ``price`` is the relative increase over unconstrained least squares (with the same penalty).
+    """
+
+    rows: tuple[FreedGroup, ...]
+    objective: float
+    unconstrained: float
+    price: float
+
+    def __str__(self) -> str:
+        """Show the overall price and one line per group."""
+        lines = [
+            [row.group, SIGN[row.sign], number(row.gain), percent(row.gain_share),
+             ", ".join(f"{name} ({coef:+.4g})" for name, coef in row.against[:4])
+             + (f" and {len(row.against) - 4} more" if len(row.against) > 4 else "")]
+            for row in self.rows
+        ]
+        head = (
+            f"objective {self.objective:.10g}, without constraints {self.unconstrained:.10g}: "
+            f"the signs cost {percent(self.price)}"
+        )
+        headers = ("group", "sign", "gain if freed", "share", "pulling against the sign")
+        return "\n".join([head, "", table(headers, lines, left=(0, 1, 4))])
+
+
+def price_of_constraint(result: Result, *, n_jobs: int | None = None) -> PriceOfConstraint:
+    """Return the price of the sign constraint; each figure is the optimum of its own problem."""
+    everything = set(range(result.instance.n_groups))
+    free_objective, _ = _without(result, everything, n_jobs)
+    rows = tuple(_freed(result, k, n_jobs) for k in sorted(everything))
+    price = result.objective / free_objective - 1.0 if free_objective > 0 else 0.0 if result.objective <= 0 else np.inf
+    return PriceOfConstraint(rows, result.objective, free_objective, float(price))
+
+
+def _freed(result: Result, k: int, n_jobs: int | None) -> FreedGroup:
+    partition, sign = result.instance.partition, int(result.signs[k])
+    objective, coef = _without(result, {k}, n_jobs)
+    members = partition.members(k)
+    opposed = members[coef[members] * sign < 0] if sign else members[coef[members] != 0]
+    opposed = opposed[np.argsort(-np.abs(coef[opposed]), kind="stable")]
+    names = partition.columns or tuple(f"x{j}" for j in range(partition.n_columns))
+    against = tuple((names[j], float(coef[j])) for j in opposed)
+    gain = result.objective - objective
+    gain = gain if gain > _ROUNDING * result.objective else 0.0
+    share = gain / result.objective if result.objective > 0 else 0.0
+    return FreedGroup(partition.names[k], sign, objective, gain, share, against)
+
+
+def _without(result: Result, freed: Collection[int], n_jobs: int | None) -> tuple[float, Floats]:
+    """Return the optimal objective and coefficients without the constraints of some groups."""
+    instance = result.instance
+    if instance.penalty == "l1" and instance.eta > 0:
+        relaxed = _split(instance, freed)
+    elif len(freed) == instance.n_groups:
+        return _least_squares(instance)
+    else:
+        relaxed = _as_rows(instance, freed)
+    found = solve_instance(relaxed, n_jobs=n_jobs)
+    if found.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    return found.objective, found.coef[: instance.n_columns]
+
+
+def _split(instance: Instance, freed: Collection[int]) -> Instance:
+    """Return the problem with every feature of the freed groups a group of its own."""
+    labels = instance.partition.labels
+    own = [None if k < 0 else f"{k}/{j}" if k in freed else str(k) for j, k in enumerate(labels)]
+    return instance.replace(groups=Partition.from_labels(own, ungrouped="free"))
+
+
+def _as_rows(instance: Instance, freed: Collection[int]) -> Instance:
+    """Return the problem with the freed groups' columns free, the intercept a column, the penalty in the rows."""
+    A, b = _penalised_rows(instance)
+    labels = [None if k < 0 or k in freed else str(k) for k in instance.partition.labels]
+    labels += [None] * (A.shape[1] - len(labels))
+    return Instance(A, b, Partition.from_labels(labels, ungrouped="free"), fit_intercept=False)
+
+
+def _least_squares(instance: Instance) -> tuple[float, Floats]:
+    A, b = _penalised_rows(instance)
+    norms = np.linalg.norm(A, axis=0)
+    lengths = np.where(norms > 0, norms, 1.0)
+    w = np.linalg.lstsq(A / lengths, b, rcond=None)[0] / lengths
+    return float(np.square(b - A @ w).sum()), w[: instance.n_columns]
+
+
+def _penalised_rows(instance: Instance) -> tuple[Floats, Floats]:
+    """Return (A, b) with ``||A (w, t) - b||^2`` the objective: weighted data, then one row per penalised effect.
+
+    The data are shifted by their means where the intercept can absorb it, which keeps the digits of the rest.
+    """
+    free_intercept = instance.fit_intercept and not instance.penalize_intercept
+    root = np.ones(instance.n_rows) if instance.sample_weight is None else np.sqrt(instance.sample_weight)
+    mean = root**2 / (root @ root)
+    x_shift, y_shift = (mean @ instance.X, mean @ instance.y) if free_intercept else (0.0, 0.0)
+    A, b = (instance.X - x_shift) * root[:, None], (instance.y - y_shift) * root
+    penalty = instance.partition.indicator().T
+    if instance.fit_intercept:
+        A = np.column_stack([A, root])
+        penalty = np.column_stack([penalty, np.zeros(len(penalty))])
+        if instance.penalize_intercept:
+            penalty = np.vstack([penalty, np.eye(1, A.shape[1], A.shape[1] - 1)])
+    if instance.eta > 0:
+        A, b = np.vstack([A, np.sqrt(instance.eta) * penalty]), np.append(b, np.zeros(len(penalty)))
+    return A, b

@@ -1,0 +1,45 @@
+"""A report: rows of one kind that print as a table and turn into a data frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+SIGN = {1: "+", 0: "0", -1: "-"}
+
+
+class Report:
+    """Rows (dataclasses) with a table for the eye and a frame for the machine."""
+
+    rows: tuple[Any, ...]
+
+    def to_pandas(self) -> Any:
+        """Return the rows as a pandas DataFrame."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(row) for row in self.rows], columns=[field.name for field in fields(self.rows[0])])
+
+
+def table(headers: Sequence[str], lines: Iterable[Sequence[str]], left: Iterable[int] = (0,)) -> str:
+    """Return aligned text columns under their headers: those in ``left`` to the left, numbers to the right."""
+    cells = [list(headers), *(list(line) for line in lines)]
+    widths = [max(len(line[j]) for line in cells) for j in range(len(headers))]
+    to_left = set(left)
+    spelled = [
+        "  ".join(cell.ljust(w) if j in to_left else cell.rjust(w)
+                  for j, (cell, w) in enumerate(zip(line, widths, strict=True))).rstrip()
+        for line in cells
+    ]
+    rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
+    return "\n".join([spelled[0], rule, *spelled[1:], rule])
+
+
+def percent(share: float) -> str:
+    """Return a share for the table: two digits after the point of a per cent."""
+    return f"{100 * share:.2f}%"
+
+
+def number(value: float) -> str:
+    """Return a figure for the table: six significant digits."""
+    return f"{value:.6g}"

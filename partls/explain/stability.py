@@ -1,0 +1,94 @@
+"""How stable the signs and effects are: the model refitted, to proven optimality, on resampled rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from formulations.data import Floats
+from partls.explain.report import SIGN, Report, number, percent, table
+from partls.options import nonnegative
+from partls.progress import counted
+from partls.result import Result, Status
+from partls.solve import solve_instance
+from partls.threads import single_threaded_blas
+
+_QUANTILES = (0.025, 0.5, 0.975)
+
+
+@dataclass(frozen=True)
+class GroupStability:
+    """One group over all resamples: how often each sign, and the quantiles and spread of its effect."""
+
+    group: str
+    sign: int
+    beta: float
+    positive: float
+    zero: float
+    negative: float
+    low: float
+    median: float
+    high: float
+    deviation: float
+
+
+@dataclass(frozen=True, eq=False)
+class Stability(Report):
+    """Shares of signs and quantiles of effects; ``betas`` has one row per resample."""
+
+    rows: tuple[GroupStability, ...]
+    betas: Floats
+
+    def __str__(self) -> str:
+        """Show one line per group."""
+        lines = [
+            [row.group, SIGN[row.sign], number(row.beta), percent(row.positive), percent(row.zero),
+             percent(row.negative), number(row.low), number(row.median), number(row.high), number(row.deviation)]
+            for row in self.rows
+        ]
+        headers = ("group", "sign", "beta", "+", "0", "-", "2.5%", "median", "97.5%", "deviation")
+        return f"{len(self.betas)} resamples of the rows\n\n" + table(headers, lines, left=(0, 1))
+
+
+def bootstrap(result: Result, *, n_resamples: int = 200, signs: Any = None, n_jobs: int | None = None,
+              random_state: Any = None, progress: bool = False) -> Stability:
+    """Return the stability of a result under resampling of rows with replacement.
+
+    Row n drawn c times counts c times its own weight. The draws depend on ``random_state`` alone, not on
+    ``n_jobs``, the number of resamples fitted at the same time (threads).
+    """
+    from joblib import Parallel, delayed
+    from sklearn.utils import check_random_state
+
+    n_resamples = int(nonnegative("n_resamples", n_resamples, integer=True) or 0)
+    generator = check_random_state(random_state)
+    N = result.instance.n_rows
+    draws = (generator.multinomial(N, np.full(N, 1.0 / N)) for _ in range(n_resamples))
+    # The limit on BLAS threads is the process's own: set it once, around all threads.
+    with single_threaded_blas():
+        fits = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
+            delayed(_refit)(result, draw.astype(np.float64), signs) for draw in draws
+        )
+        betas = np.array(list(counted(fits, n_resamples, "resamples", progress))).reshape(-1, result.instance.n_groups)
+    rows = tuple(_row(result, k, betas[:, k]) for k in range(result.instance.n_groups))
+    return Stability(rows, betas)
+
+
+def _refit(result: Result, draw: Floats, signs: Any) -> Floats:
+    instance = result.instance
+    weights = draw if instance.sample_weight is None else draw * instance.sample_weight
+    found = solve_instance(instance.replace(sample_weight=weights), signs=signs, warm_start=result)
+    if found.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    return found.beta
+
+
+def _row(result: Result, k: int, betas: Floats) -> GroupStability:
+    low, median, high = np.quantile(betas, _QUANTILES)
+    return GroupStability(
+        result.groups[k], int(result.signs[k]), float(result.beta[k]), float((betas > 0).mean()),
+        float((betas == 0).mean()), float((betas < 0).mean()), float(low), float(median), float(high),
+        float(betas.std(ddof=1)),
+    )

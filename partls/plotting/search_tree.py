@@ -1,0 +1,98 @@
+"""The branch-and-bound tree, coloured by how each node was closed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from formulations.data import Floats
+from partls.plotting.bars import axes_for, shortened
+from partls.plotting.display import Display
+from partls.search.trace import OPEN, PRUNED, SOLVED, SPLIT, TracedNode, trace_search
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Colour and shape: outcome -> (colour, marker, words for the legend).
+OUTCOMES = {
+    SPLIT: ("#BBBBBB", "o", "split"),
+    PRUNED: ("#0072B2", "v", "pruned by its bound"),
+    SOLVED: ("#E69F00", "D", "solved"),
+    OPEN: ("#D55E00", "s", "left open"),
+}
+_NAMED = 16  # nodes up to which the decisions are written on the branches
+
+
+@dataclass(eq=False)
+class SearchTreeDisplay(Display):
+    """The nodes in levels, children below their parents, by how they ended."""
+
+    nodes: tuple[TracedNode, ...]
+    groups: tuple[str, ...]
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, node_limit: int = 500, ax: Axes | None = None,
+                       output: int | None = None) -> Self:
+        """Search again, node by node, with the options of a fitted model, and draw the tree.
+
+        The fit itself runs in compiled code that keeps no record of its nodes; this search uses the same bound and
+        the same rule of branching, so that the tree is like the one of the fit, not always equal to it.
+        """
+        instance = estimator._one_result(output).instance
+        nodes = trace_search(
+            instance, relaxation=estimator.relaxation, branching=estimator.branching, signs=estimator.signs,
+            best_first=estimator.search == "best-first", gap_tol=estimator.gap_tol, node_limit=node_limit,
+        )
+        return cls(nodes, instance.reduction.names).plot(ax=ax)
+
+    def plot(self, *, ax: Axes | None = None) -> Self:
+        """Draw branches, then nodes."""
+        from matplotlib.ticker import MaxNLocator
+
+        ax = axes_for(ax, 12, width=8.0)
+        x, depth = _places(self.nodes), np.array([node.depth for node in self.nodes])
+        for i, node in enumerate(self.nodes):
+            if node.parent >= 0:
+                ax.plot(x[[node.parent, i]], depth[[node.parent, i]], color="#BBBBBB", linewidth=0.7, zorder=1)
+                if len(self.nodes) <= _NAMED:
+                    self._name_branch(ax, node, x[[node.parent, i]].mean(), depth[[node.parent, i]].mean())
+        size = float(np.clip(4000 / len(self.nodes), 6, 70))
+        for outcome, (colour, marker, words) in OUTCOMES.items():
+            own = [i for i, node in enumerate(self.nodes) if node.outcome == outcome]
+            if own:
+                ax.scatter(x[own], depth[own], s=size, c=colour, marker=marker, zorder=2, linewidths=0,
+                           label=f"{words} ({len(own)})")
+        ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.set_ylim(depth.max() + 0.6, -0.6)
+        ax.set_xticks([])
+        ax.set(ylabel="signs decided", title=f"{len(self.nodes)} nodes")
+        ax.spines[["top", "right", "bottom"]].set_visible(False)
+        ax.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=4)
+        return self._drawn_on(ax)
+
+    def _name_branch(self, ax: Axes, node: TracedNode, x: float, y: float) -> None:
+        sign = "+" if node.sign > 0 else "\N{MINUS SIGN}"
+        ax.text(x, y, f"{shortened(self.groups[node.group], 16)} {sign}", fontsize="small", ha="center", va="center",
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0})
+
+
+def _places(nodes: tuple[TracedNode, ...]) -> Floats:
+    """Return a horizontal place per node: ends side by side from left (-) to right (+), parents amid their children."""
+    children: list[list[int]] = [[] for _ in nodes]
+    for i, node in enumerate(nodes):
+        if node.parent >= 0:
+            children[node.parent].append(i)
+    x, taken = np.zeros(len(nodes)), 0
+    stack = [(0, False)]
+    while stack:
+        i, ready = stack.pop()
+        below = sorted(children[i], key=lambda j: nodes[j].sign)
+        if ready:
+            x[i] = x[below].mean()
+        elif below:
+            stack += [(i, True), *((j, False) for j in reversed(below))]
+        else:
+            x[i], taken = float(taken), taken + 1
+    return x

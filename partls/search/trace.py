@@ -1,0 +1,91 @@
+"""A search told node by node, for looking at: the generic explorer, one node at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from formulations.instance import Instance
+from formulations.signs import SignPattern
+from partls.options import a_priori_signs
+from partls.result import ABSOLUTE_TOLERANCE
+from partls.search.branching import branching_rule
+from partls.search.generic import GenericExplorer
+from partls.search.incumbents import leaf, plain_incumbent
+from partls.search.subtree import Incumbent, Subtree, Tolerances, round_to_signs
+from relaxations import named
+from relaxations.active_set import ActiveSetRelaxation, OrthogonalBounder
+
+SPLIT, PRUNED, SOLVED, OPEN = "split", "pruned", "solved", "open"
+
+
+@dataclass(frozen=True)
+class TracedNode:
+    """One node: where it hangs, how it ended, and what was known when it had been looked at (original units).
+
+    ``parent`` is -1 for the root; ``group`` and ``sign`` say what was decided to get here. A node is pruned by its
+    bound, solved (its relaxed point, or its one sign pattern, is a model), split, or left open by the limit.
+    """
+
+    parent: int
+    depth: int
+    group: int
+    sign: int
+    outcome: str
+    bound: float
+    objective: float
+    lower_bound: float
+    seconds: float
+
+
+def trace_search(instance: Instance, *, relaxation: Any = "active-set", branching: Any = "strong", signs: Any = None,
+                 best_first: bool = False, gap_tol: float = 1e-9, node_limit: int = 500) -> tuple[TracedNode, ...]:
+    """Return the nodes of a search in the order they were looked at, then those left open."""
+    reduction = instance.reduction
+    root = a_priori_signs(instance, signs)
+    if not len(reduction.R):  # no column has any effect
+        value = reduction.rest * reduction.scale
+        return (TracedNode(-1, 0, -1, 0, SOLVED, value, value, value, 0.0),)
+    size = float(reduction.z @ reduction.z) + reduction.rest
+    tolerances = Tolerances(gap_tol / 10, ABSOLUTE_TOLERANCE / 10 * size)
+    bound = named(relaxation) if isinstance(relaxation, str) else relaxation
+    native = isinstance(bound, ActiveSetRelaxation)
+    bounder = OrthogonalBounder(reduction) if native else bound.prepare(instance)
+    explorer = GenericExplorer(reduction, lambda: bounder, branching_rule(branching), tolerances)
+    relaxed = leaf(reduction, root).v  # undecided groups without constraint
+    start = plain_incumbent(reduction, root, [round_to_signs(relaxed, reduction.labels, root)])
+    return tuple(_nodes(explorer, start, root, reduction.scale, best_first, node_limit))
+
+
+def _nodes(explorer: GenericExplorer, best: Incumbent, root: SignPattern, scale: float, best_first: bool,
+           node_limit: int) -> Iterator[TracedNode]:
+    began, closed, count = time.perf_counter(), inf, 0
+    waiting: list[tuple[Subtree, int, int, int, int]] = [(Subtree(root), -1, 0, -1, 0)]
+    while waiting and count < node_limit:
+        if best_first:
+            waiting.sort(key=lambda entry: -entry[0].bound)
+        subtree, parent, depth, group, sign = waiting.pop()
+        out = explorer.explore(subtree, best, 1, np.zeros(1, np.uint8))
+        best, closed = out.best, min(closed, out.closed)
+        for child in out.open:
+            k = next(k for k in subtree.signs.undecided if child.signs[k])
+            waiting.append((child, count, depth + 1, k, child.signs[k]))
+        outcome = SPLIT if out.open else PRUNED if out.counts["prunes"] else SOLVED
+        value = min((child.bound for child in out.open), default=out.closed)
+        lower = min([closed, best.value, *(entry[0].bound for entry in waiting)])
+        yield TracedNode(
+            parent, depth, group, sign, outcome, value * scale, best.value * scale, max(lower, 0.0) * scale,
+            time.perf_counter() - began,
+        )
+        count += 1
+    lower = min([closed, best.value, *(entry[0].bound for entry in waiting)])
+    for subtree, parent, depth, group, sign in waiting:
+        yield TracedNode(
+            parent, depth, group, sign, OPEN, subtree.bound * scale, best.value * scale, max(lower, 0.0) * scale,
+            time.perf_counter() - began,
+        )

@@ -1,0 +1,57 @@
+"""Among equally good models the shortest is taken, and it is the shortest."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from partls import PartLSRegressor, solve
+from partls.shortest import shortest_nonnegative
+from tests.families import DEPENDENT, FAMILIES
+from tests.tolerances import same_optimum
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_shortest_nonnegative_solution_by_a_general_solver(seed):
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(3, 7))
+    b = A @ np.maximum(rng.normal(size=7), 0.0)
+    u = shortest_nonnegative(A, b)
+    assert u.min() >= 0
+    np.testing.assert_allclose(A @ u, b, rtol=1e-10)
+    equations = {"type": "eq", "fun": lambda w: A @ w - b, "jac": lambda w: A}
+    general = minimize(lambda w: w @ w, u + 0.1, jac=lambda w: 2 * w, bounds=[(0, None)] * 7, constraints=equations,
+                       method="SLSQP", options={"ftol": 1e-14, "maxiter": 500})
+    np.testing.assert_allclose(u, general.x, atol=1e-5)
+    assert u @ u <= general.fun * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("name", sorted(DEPENDENT))
+def test_the_objective_signs_and_proof_stay(name):
+    for seed in range(4):
+        tiny = FAMILIES[name](seed)
+        options = {**tiny.options, "ungrouped": "free"}
+        weights = options.pop("sample_weight", None)
+        model = PartLSRegressor(tiny.labels, **options).fit(tiny.X, tiny.y, sample_weight=weights)
+        plain = solve(tiny.X, tiny.y, tiny.labels, sample_weight=weights, **options)
+        assert model.objective_ == same_optimum(plain.objective, tiny.weighted_y)
+        assert model.result_.audit().sign_violations == 0
+        assert model.status_ is plain.status
+        assert np.linalg.norm(model.coef_) <= np.linalg.norm(plain.coef) * (1 + 1e-9)
+
+
+def test_rows_repeated_reordered_or_weighted_give_the_same_model():
+    """More columns than rows: many models fit exactly."""
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(8, 20)), rng.normal(size=8)
+    times = np.array([1, 2, 0, 3, 1, 1, 2, 1])
+    order = rng.permutation(8)
+    models = [
+        PartLSRegressor().fit(X, y, sample_weight=times),
+        PartLSRegressor().fit(np.repeat(X, times, axis=0), np.repeat(y, times)),
+        PartLSRegressor().fit(X[order], y[order], sample_weight=times[order]),
+    ]
+    assert models[0].objective_ < 1e-20
+    for other in models[1:]:
+        np.testing.assert_allclose(other.coef_, models[0].coef_, rtol=1e-8, atol=1e-10)
