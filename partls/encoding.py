@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -89,6 +90,9 @@ def _positions(columns: Any, names: list[Any]) -> list[int]:
     """Return the positions of columns given as names, integers, a slice or a mask."""
     if isinstance(columns, str):
         columns = [columns]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # scikit-learn 1.6 will store a remainder by name: both are read
+        columns = list(columns) if isinstance(columns, Iterable) else columns
     if isinstance(columns, Iterable) and any(isinstance(column, str) for column in columns):
         return [names.index(column) for column in columns]
     return [int(j) for j in np.atleast_1d(np.arange(len(names))[columns])]

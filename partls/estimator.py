@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -131,7 +132,7 @@ class PartLSRegressor(CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEst
     def predict(self, X: Any) -> Floats:
         """Return ``X coef_ + intercept_``; the columns of a frame are matched by name, in any order."""
         check_is_fitted(self)
-        X = validate_data(self, self._in_fitted_order(X), accept_sparse="csr", dtype=np.float64, reset=False)
+        X = self._checked(X)
         return np.asarray(safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_)
 
     def summary(self, *, max_features: int | None = 10, output: int | None = None) -> explain.Summary:
@@ -144,7 +145,7 @@ class PartLSRegressor(CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEst
     def contributions(self, X: Any, *, output: int | None = None) -> explain.Contributions:
         """Return what each group adds to the prediction of each row of X; the rows sum to ``predict(X)``."""
         check_is_fitted(self)
-        X = validate_data(self, self._in_fitted_order(X), accept_sparse="csr", dtype=np.float64, reset=False)
+        X = self._checked(X)
         k = self._target(output)
         coef, intercept = np.atleast_2d(self.coef_)[k], np.atleast_1d(self.intercept_)[k]
         return explain.contributions(X, coef, intercept, self.partition_)
@@ -232,6 +233,9 @@ class PartLSRegressor(CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEst
             if column_names(X) is not None:
                 as_matrix(X, column_names(X))
             raise
+        names = column_names(X)
+        if names is not None and all(isinstance(name, str) for name in names):
+            self.feature_names_in_ = np.array(names, dtype=object)  # older scikit-learn does not see those of polars
         return X_checked, np.asarray(y, dtype=np.float64)
 
     def _fit_at(self, eta: float, X: Any, y: Floats, sample_weight: Any, *, time_limit: float | None,
@@ -301,15 +305,20 @@ class PartLSRegressor(CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEst
                 ConvergenceWarning, stacklevel=4,
             )
 
-    def _in_fitted_order(self, X: Any) -> Any:
-        """Return a frame's columns in the order of the fit, found by name; name those that are missing."""
+    def _checked(self, X: Any) -> Any:
+        """Return new data as numbers; a frame's columns are put in the order of the fit, found by name."""
         names, fitted = column_names(X), getattr(self, "feature_names_in_", None)
-        if names is None or fitted is None or list(names) == list(fitted):
-            return X
-        missing = [name for name in fitted if name not in set(names)]
+        if names is None or fitted is None:
+            return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        given, known = set(names), set(fitted)
+        missing = [name for name in fitted if name not in given]
+        unknown = [name for name in names if name not in known]
         if missing:
             raise InvalidInput(f"X lacks the column(s) {listing(missing)}, which the model was fitted with")
-        return X[list(fitted)] if len(set(names)) == len(names) == len(fitted) else X
+        if unknown or len(names) > len(fitted):
+            what = listing(unknown) if unknown else "a name twice"
+            raise InvalidInput(f"X has {what}, unseen at fit time: leave the columns out that the model does not know")
+        return check_array(X if list(names) == list(fitted) else X[list(fitted)], dtype=np.float64)
 
     def __sklearn_tags__(self) -> Any:
         """Accept sparse X: the problem is compressed to M + 1 dense rows in any case."""

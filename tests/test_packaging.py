@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -55,3 +57,18 @@ def test_every_tool_checks_every_package(tool, listed):
 
 def test_version_is_the_declared_one():
     assert partls.__version__ == CONFIG["project"]["version"]
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    heavy = ["cvxpy", "matplotlib", "numba", "pandas", "polars", "rich", "sklearn"]
+    code = f"import sys, partls; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]", done.stdout + done.stderr
+
+
+def test_every_public_name_can_be_loaded():
+    assert set(partls.__all__) <= set(dir(partls))
+    for name in partls.__all__:
+        assert getattr(partls, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        getattr(partls, "nothing")  # noqa: B009

@@ -21,7 +21,7 @@ from partls.plotting import (
     SharesDisplay,
     SignCertaintyDisplay,
 )
-from partls.plotting.bars import NEGATIVE, POSITIVE
+from partls.plotting.bars import NEGATIVE, POSITIVE, figure
 from partls.search.trace import OPEN, PRUNED, SOLVED, SPLIT, trace_search
 from tests.families import correlated
 from tests.oracles import brute_force
@@ -59,7 +59,9 @@ def assert_readable(display) -> None:
     figure.canvas.draw()
     low, high = sorted(ax.get_ylim())
     beside = [text for text in ax.get_yticklabels() if low <= text.get_position()[1] <= high]  # others are not drawn
-    boxes = [text.get_window_extent() for text in [*ax.texts, *beside] if text.get_text()]
+    left, right = ax.get_xlim()
+    below = [text for text in ax.get_xticklabels() if left <= text.get_position()[0] <= right]
+    boxes = [text.get_window_extent() for text in [*ax.texts, *beside, *below] if text.get_text()]
     for i, box in enumerate(boxes):
         assert box.x0 >= 0 and box.y0 >= -1
         assert box.x1 <= figure.bbox.x1 + 1 and box.y1 <= figure.bbox.y1 + 1
@@ -76,6 +78,15 @@ def test_effects_are_the_betas_sorted_by_size(wide):
         assert to_hex(bar.get_facecolor()) == (POSITIVE if bar.get_width() > 0 else NEGATIVE).lower()
     assert display.ax_.get_xlabel() == "effect of the group (β)"
     assert_readable(display)
+
+
+def test_long_figures_and_negative_effects_keep_clear_of_the_names():
+    effects = np.array([70663.595, -29333.159, 128.672, 1e-9, -1.5e9, 0.0])
+    for betas in (effects[:3], effects):
+        _, axes = plt.subplots(1, 3, figsize=(15, 5), layout="constrained")
+        assert_readable(EffectsDisplay(tuple(f"a group of features {k}" for k in range(len(betas))), betas).plot())
+        assert_readable(EffectsDisplay(tuple(f"group {k}" for k in range(len(betas))), betas).plot(ax=axes[1]))
+    assert [figure(value) for value in effects] == ["70,664", "-29,333", "128.7", "1e-09", "-1.5e+09", "0"]
 
 
 def test_a_display_draws_on_the_axes_it_is_given(wide):

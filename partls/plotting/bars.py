@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 POSITIVE, NEGATIVE, NEUTRAL = "#0072B2", "#D55E00", "#8C8C8C"  # told apart with any kind of colour vision
 _LINE = 0.32  # inches of height per bar
+_LETTER = 0.075  # inches of width per letter
 _SMALL = 30  # bars from which the letters get smaller
 
 
@@ -45,9 +46,29 @@ def draw_bars(ax: Axes, names: Sequence[str], lengths: Any, colours: Sequence[st
         )
     ax.set_yticks(places, [shortened(name) for name in names], fontsize=letters)
     ax.set_ylim(len(names) - 0.4, -0.6)
-    ax.margins(x=0.16)  # room for the figures
+    ax.margins(x=_room(ax, figures))
+    ax.locator_params(axis="x", nbins=max(4, int(1.4 * _inches(ax))))  # few enough for labels of any length
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
+
+
+def _room(ax: Axes, figures: Sequence[str]) -> float:
+    """Return the margin, as a share of the bars' extent, in which the longest figure fits on either side."""
+    longest = _LETTER * max(map(len, figures), default=0) + 0.1
+    share = min(longest / _inches(ax), 0.3)
+    return max(share / (1 - 2 * share), 0.05)
+
+
+def _inches(ax: Axes) -> float:
+    """Return about the width that will be left to the axes when the names beside it have taken their part."""
+    return float(0.8 * ax.get_window_extent().width / ax.figure.dpi)
+
+
+def figure(value: float) -> str:
+    """Return four digits of a number, without an exponent where that is readable."""
+    if value == 0 or not 1e-3 <= abs(value) < 1e7:
+        return f"{value:.4g}"
+    return f"{value:,.{max(0, 3 - int(np.floor(np.log10(abs(value)))))}f}"
 
 
 def shortened(name: str, longest: int = 32) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from formulations.data import Floats
 from formulations.errors import InvalidInput
-from partls.plotting.bars import NEUTRAL, axes_for, draw_bars, sign_colour
+from partls.plotting.bars import NEUTRAL, axes_for, draw_bars, figure, sign_colour
 from partls.plotting.display import Display
 
 if TYPE_CHECKING:
@@ -43,15 +43,16 @@ class ContributionsDisplay(Display):
         levels = self.intercept + np.append(0.0, np.cumsum(steps))
         ax = axes_for(ax, len(names) + 2)
         colours = [sign_colour(step) for step in steps]
+        figures = [("+" if step > 0 else "") + figure(step) for step in steps]
         draw_bars(
             ax, ["intercept", *names, "prediction"], [0.0, *steps, 0.0], [NEUTRAL, *colours, NEUTRAL],
-            ["", *(f"{step:+.4g}" for step in steps), ""], starts=[levels[0], *levels[:-1], levels[-1]],
+            ["", *figures, ""], starts=[levels[0], *levels[:-1], levels[-1]],
         )
         for place, level in enumerate(levels):  # from the end of each bar to the start of the next
             ax.plot([level, level], [place - 0.35, place + 1.35], color=NEUTRAL, linewidth=0.8, zorder=0)
         for place, level in ((0, levels[0]), (len(levels), levels[-1])):
             ax.plot([level], [place], marker="D", color="black", markersize=5)
-            ax.annotate(f"{level:.4g}", (level, place), xytext=(7, 0), textcoords="offset points", va="center",
+            ax.annotate(figure(level), (level, place), xytext=(7, 0), textcoords="offset points", va="center",
                         fontsize="small", fontweight="bold")
         ax.use_sticky_edges = False  # bars that start at no natural zero need room on both sides
         ax.set(xlabel="predicted value", ylabel="group")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from formulations.data import Floats
-from partls.plotting.bars import axes_for, draw_bars, sign_colour
+from partls.plotting.bars import axes_for, draw_bars, figure, sign_colour
 from partls.plotting.display import Display
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class EffectsDisplay(Display):
         ax = axes_for(ax, len(order))
         values = self.betas[order]
         draw_bars(ax, [self.names[k] for k in order], values, [sign_colour(v) for v in values],
-                  [f"{value:.4g}" for value in values])
+                  [figure(value) for value in values])
         ax.axvline(0.0, color="black", linewidth=0.8)
         ax.set(xlabel="effect of the group (β)", ylabel="group")
         return self._drawn_on(ax)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from formulations.data import Floats
-from partls.plotting.bars import NEUTRAL, axes_for, draw_bars, sign_colour
+from partls.plotting.bars import NEUTRAL, axes_for, draw_bars, figure, sign_colour
 from partls.plotting.display import Display
 
 if TYPE_CHECKING:
@@ -60,5 +60,5 @@ class SharesDisplay(Display):
         ax.set_xlim(left=0.0)
         ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}%")
         ax.set(xlabel="share of the group's effect (\N{GREEK SMALL LETTER ALPHA})", ylabel="feature")
-        ax.set_title(f"{self.group}: β = {self.beta:.4g}")
+        ax.set_title(f"{self.group}: β = {figure(self.beta)}")
         return self._drawn_on(ax)
