@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import lapack
 
 from formulations.data import Floats
 from formulations.errors import InvalidInput
@@ -24,6 +25,7 @@ from formulations.reduction import fold
 Chunk = tuple[Floats, Floats, Floats | None]  # X, y and the weights of some rows
 
 _BLOCK_ROWS = 1024  # a block and its reflectors stay in cache
+_WELL_CONDITIONED = 0.01  # reciprocal condition number whose square leaves 12 of 16 digits
 _OUTER_WEIGHT = 2.0**-30  # d: the outer rows lie far out, so that adding a large mean costs them no digits
 
 
@@ -63,21 +65,43 @@ class _Pass:
         self.n_rows = 0
 
     def blocks(self, chunks: Iterable[Chunk]) -> Iterator[Floats]:
-        """Yield blocks of weighted rows [1, x - shift, y - shift], all in one buffer."""
+        """Yield what ``fold`` needs of the weighted rows [1, x - shift, y - shift]: their factor, or else themselves."""
         buffer = np.empty((0, 0))
         for X, y, weights in chunks:
             if not len(X):
                 continue
             if not len(self.shift):
                 self.shift = np.append(X.mean(axis=0), y.mean())
-                buffer = np.empty((_BLOCK_ROWS, X.shape[1] + 2), order="F")
+            if len(buffer) < len(X):
+                buffer = np.empty((len(X), X.shape[1] + 2), order="F")
             self.n_rows += len(X)
-            for start in range(0, len(X), _BLOCK_ROWS):
-                rows = slice(start, start + _BLOCK_ROWS)
-                block = buffer[: len(X[rows])]
-                block[:, 0] = 1.0
-                np.subtract(X[rows], self.shift[:-1], out=block[:, 1:-1])
-                np.subtract(y[rows], self.shift[-1], out=block[:, -1])
-                if weights is not None:
-                    block *= np.sqrt(weights[rows])[:, None]
-                yield block
+            rows = buffer[: len(X)]
+            rows[:, 0] = 1.0
+            np.subtract(X, self.shift[:-1], out=rows[:, 1:-1])
+            np.subtract(y, self.shift[-1], out=rows[:, -1])
+            if weights is not None:
+                rows *= np.sqrt(weights)[:, None]
+            factor = _cholesky(rows)
+            if factor is not None:
+                yield factor
+                continue
+            for start in range(0, len(rows), _BLOCK_ROWS):
+                yield rows[start : start + _BLOCK_ROWS].copy(order="F")
+
+
+def _cholesky(rows: Floats) -> Floats | None:
+    """Return the triangle C with C'C = B'B from the product B'B, at a fifth of the cost of a QR factorisation.
+
+    The product squares the condition number, so this is only for rows whose columns, scaled to length one, are far
+    from dependent: None for all others.
+    """
+    if len(rows) < rows.shape[1]:
+        return None
+    product = rows.T @ rows
+    lengths = np.sqrt(np.diag(product))
+    if not lengths.all():
+        return None
+    factor, failed = lapack.dpotrf(product / np.outer(lengths, lengths), clean=True)
+    if failed or lapack.dtrcon(factor)[0] < _WELL_CONDITIONED:
+        return None
+    return np.asfortranarray(factor * lengths)
