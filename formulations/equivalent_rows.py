@@ -44,7 +44,8 @@ def equivalent_rows(chunks: Iterable[Chunk], n_columns: int) -> EquivalentRows:
     pass_ = _Pass()
     triangle = fold(pass_.blocks(chunks), n_columns + 2)
     if len(triangle) < n_columns + 2:  # fewer rows than columns: they came back as they are
-        triangle = np.linalg.qr(np.vstack([triangle, np.zeros((n_columns + 2 - len(triangle), n_columns + 2))]), "r")
+        padding = np.zeros((n_columns + 2 - len(triangle), n_columns + 2))
+        triangle = np.asarray(np.linalg.qr(np.vstack([triangle, padding]), mode="r"))
     weight = triangle[0, 0] ** 2
     if not weight > 0:
         raise InvalidInput("there are no rows with a weight above zero")
@@ -65,7 +66,7 @@ class _Pass:
         self.n_rows = 0
 
     def blocks(self, chunks: Iterable[Chunk]) -> Iterator[Floats]:
-        """Yield what ``fold`` needs of the weighted rows [1, x - shift, y - shift]: their factor, or else themselves."""
+        """Yield the weighted rows [1, x - shift, y - shift], or a triangular factor of them where one is cheap."""
         buffer = np.empty((0, 0))
         for X, y, weights in chunks:
             if not len(X):

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.data import Floats
-from formulations.errors import InvalidInput, listing
 from formulations.equivalent_rows import Chunk
+from formulations.errors import InvalidInput, listing
 from partls.options import chosen
 from partls.tables import Table
 
@@ -110,7 +110,7 @@ class Preparation:
             )
         filler = levels.get(NO_VALUE, -1)
         codes = np.array([filler if value is None else levels[value] for value in values])
-        indicators = (codes[:, None] == np.arange(len(levels))).astype(np.float64)
+        indicators: Floats = (codes[:, None] == np.arange(len(levels))).astype(np.float64)
         indicators[codes < 0] = np.nan
         return indicators
 
@@ -127,11 +127,12 @@ class Gaps:
     def refuse(self, path: str, policy: str) -> None:
         """Refuse infinite values, missing ones if the policy is "error", and data of which no row is left."""
         if +self.infinite:
-            raise InvalidInput(f"{path} has infinite values: {_counts(self.infinite)}; correct them or --drop the column")
+            counts = _counts(self.infinite)
+            raise InvalidInput(f"{path} has infinite values: {counts}; correct them, or --drop the column")
         if policy == "error" and +self.missing:
             raise InvalidInput(
-                f"{path} has missing values: {_counts(self.missing)} (of {self.n_rows:,} rows); leave such rows out with "
-                "--missing drop, fill in the column's mean with --missing mean, or leave the column out with --drop"
+                f"{path} has missing values: {_counts(self.missing)} (of {self.n_rows:,} rows); leave such rows out "
+                "with --missing drop, fill in the column's mean with --missing mean, or --drop the column"
             )
         if self.n_rows and self.n_dropped == self.n_rows:
             raise InvalidInput(f"{path}: every row has a missing value ({_counts(self.missing)}), so none is left")
@@ -156,11 +157,10 @@ def prepare(
         if name is not None and table.kinds[name] != "number":
             raise InvalidInput(f'{option}: column "{name}" holds {_HOLDS[table.kinds[name]]}, not numbers')
     _refuse_kinds(table, features, encode)
-    plain = Preparation(features, target, weights, missing=missing)
     text = [name for name in features if table.kinds[name] == "text"]
-    levels = {name: found for name, found in _levels(table, text, missing).items()}
+    levels = _levels(table, text, missing)
     means = means_of(table, [name for name in features if name not in levels]) if missing == "mean" else {}
-    return Preparation(features, plain.target, plain.weights, levels, missing, means)
+    return Preparation(features, target, weights, levels, missing, means)
 
 
 _HOLDS = {"text": "text", "date": "dates", "other": "lists or records"}
@@ -206,7 +206,7 @@ def _refuse_long(name: str, levels: Mapping[str, None]) -> None:
         raise InvalidInput(f'column "{name}" has more than {MAX_LEVELS:,} different values: leave it out with --drop')
     if longest := next((level for level in levels if len(level) > MAX_LETTERS), None):
         raise InvalidInput(
-            f'column "{name}" has a value of {len(longest):,} characters ("{longest[:20]}..."): leave it out with --drop'
+            f'column "{name}" has a value of {len(longest):,} letters ("{longest[:20]}..."): leave it out with --drop'
         )
 
 
@@ -243,7 +243,7 @@ def numbers(batch: pa.RecordBatch, name: str, gaps: Gaps) -> Floats:
 def spelled(batch: pa.RecordBatch, name: str, *, unique: bool = False) -> list[Any]:
     """Return the text of one column, None where it is missing; ``unique`` returns each text once."""
     column = batch.column(batch.schema.get_field_index(name))
-    return (column.unique() if unique else column).to_pylist()
+    return list((column.unique() if unique else column).to_pylist())
 
 
 def _complete(X: Floats, y: Floats, weights: Floats | None) -> NDArray[np.bool_] | None:

@@ -40,7 +40,7 @@ class TrainingData:
     scale: Floats | None = None
 
     def standardised(self) -> TrainingData:
-        """Return the data with columns of mean zero and standard deviation one; a constant column only loses its mean."""
+        """Return columns of mean zero and standard deviation one; a constant column only loses its mean."""
         weights = np.ones(len(self.y)) if self.sample_weight is None else self.sample_weight
         centre = weights @ self.X / weights.sum()
         moved = self.X - centre
@@ -93,7 +93,7 @@ def _checked(chunks: Iterable[Chunk], name: str | None) -> Iterator[Chunk]:
     first = 0
     for X, y, weights in chunks:
         if weights is not None and (weights < 0).any():
-            row = first + int(np.flatnonzero(weights < 0)[0]) + 1
-            raise InvalidInput(f'--weights: column "{name}", row {row} is {weights[row - first - 1]:g}; weights must be >= 0')
+            i = int(np.flatnonzero(weights < 0)[0])
+            raise InvalidInput(f'--weights: column "{name}", row {first + i + 1} is {weights[i]:g}; it must be >= 0')
         first += len(y)
         yield X, y, weights

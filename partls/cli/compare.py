@@ -41,7 +41,7 @@ def compare(
 ) -> None:
     """Compare lower bounds: what each relaxation proves at the root, how much of the gap it closes, how long it takes.
 
-    Examples:
+    For example:
 
         partls compare houses.csv --target price --groups groups.toml
 

@@ -36,7 +36,7 @@ def explain(
 ) -> None:
     """Explain a model: its groups and features, the certainty of its signs, the price of the constraint.
 
-    Examples:
+    For example:
 
         partls explain model.json houses.csv
 
@@ -52,7 +52,7 @@ def explain(
     table.require(wanted, str(model))
     rows = source.read_again(table, loaded.preparation, memory=memory, standardize=loaded.standardized)
     if bootstrap and rows.folded:
-        raise InvalidInput(f"--bootstrap draws rows, and those of {data} were folded to save memory: allow more --memory")
+        raise InvalidInput(f"--bootstrap draws rows, but {data} was folded to save memory: allow more with --memory")
     result = _result(loaded, rows, data)
     facts = replace(loaded.model._facts()[0], n_rows=rows.n_rows)
     signs = loaded.model.signs

@@ -81,7 +81,7 @@ def fit(
 ) -> None:
     """Fit a model to proven optimality.
 
-    Examples:
+    For example:
 
         partls fit houses.csv --target price --groups groups.toml
 
@@ -143,7 +143,7 @@ def _fitted(rows: TrainingData, partition: Any, **options: Any) -> PartLSRegress
 
 def _show(model: PartLSRegressor, rows: TrainingData) -> None:
     """Print the groups and what was proved."""
-    result, facts = model.result_, model._facts()[0]
+    result, facts = model._one_result(None), model._facts()[0]
     units = " (standardised columns)" if rows.scale is not None else ""
     screen = console()
     screen.print(group_table(result.instance.partition, result.alpha, result.beta, units=units))
@@ -159,7 +159,7 @@ def _show(model: PartLSRegressor, rows: TrainingData) -> None:
 
 def _document(model: PartLSRegressor, rows: TrainingData) -> dict[str, Any]:
     """Return the result as plain data; coefficients are those of the standardised columns, where these were fitted."""
-    result = model.result_
+    result = model._one_result(None)
     return {
         "status": result.status.name,
         "proven": result.status in (Status.OPTIMAL, Status.GAP_REACHED),

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from formulations.errors import InvalidInput, listing
+from formulations.errors import InvalidInput
 from formulations.partition_files import Extent, problems_with, read_file
 from partls.cli import model_file, source
 from partls.cli.output import BAD_INPUT, guarded, print_document, say, say_to_people
@@ -46,7 +46,7 @@ def init(
 ) -> None:
     """Write a groups file to edit: a draft, for which columns should share a sign is for you to say.
 
-    Examples:
+    For example:
 
         partls groups init houses.csv --target price --out groups.toml
 
@@ -154,7 +154,7 @@ def _loose(columns: tuple[str, ...], groups: list[tuple[str, list[str]]], *, nam
     """Return a line for each column in no group, with the group it would go to by its name."""
     from difflib import get_close_matches
 
-    extent, owner = Extent.of(columns), {}
+    extent, owner = Extent.of(columns), dict[str, str]()
     for name, members in groups:
         for member in members:
             try:
@@ -175,8 +175,8 @@ def _loose(columns: tuple[str, ...], groups: list[tuple[str, list[str]]], *, nam
 def _as_toml(draft: dict[str, list[str]], data: Path, target: str | None) -> str:
     """Return the draft as a file with a word on what to do with it."""
     told = "" if target is not None else "# Take the target out of its group.\n"
-    head = f"# Groups of the columns of {data.name}: a draft to edit. All coefficients of a group share one sign.\n{told}"
-    head = "".join(c if c.isprintable() or c == "\n" else "?" for c in head)
+    name = "".join(c if c.isprintable() else "?" for c in data.name)
+    head = f"# Groups of the columns of {name}, a draft to edit: the coefficients of a group share one sign.\n{told}"
     lines = [f"{_string(name)} = [{', '.join(map(_string, members))}]\n" for name, members in draft.items()]
     return head + "\n[groups]\n" + "".join(lines)
 

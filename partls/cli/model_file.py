@@ -1,6 +1,4 @@
-"""model.json on the command line: the model as ``partls.persistence`` writes it, in the units of the file it was
-fitted to, and beside it how that file was prepared.
-"""
+"""model.json on the command line: what ``partls.persistence`` writes, and how the data were prepared."""
 
 from __future__ import annotations
 

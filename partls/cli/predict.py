@@ -29,7 +29,7 @@ def predict(
     model: Annotated[Path, typer.Argument(help="A model saved by partls fit --out, or by model.save in Python.")],
     data: source.Data,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="CSV, Parquet or Feather file [default: CSV to standard output].")
+        Path | None, typer.Option(metavar="FILE", help="A CSV, Parquet or Feather file [default: CSV on the screen].")
     ] = None,
     delimiter: source.Delimiter = None,
     encoding: source.Encoding = None,
@@ -40,7 +40,7 @@ def predict(
 
     Rows with missing values are treated as in the fit; where it left them out, their prediction is empty.
 
-    Examples:
+    For example:
 
         partls predict model.json new.csv > predictions.csv
 
@@ -67,13 +67,13 @@ def _require_columns(table: Table, loaded: ModelFile) -> None:
     missing = [name for name in loaded.preparation.features if name not in table.kinds]
     if missing:
         hint = suggestion(missing[0], table.columns)
-        raise InvalidInput(f"{table.path} lacks the column(s) {listing(missing)}, which the model was fitted with{hint}")
+        raise InvalidInput(f"{table.path} lacks the column(s) {listing(missing)}, which the model needs{hint}")
     text = [
         name for name in loaded.preparation.features
         if table.kinds[name] != "number" and name not in loaded.preparation.levels
     ]
     if text:
-        raise InvalidInput(f"{table.path}: the model was fitted with numbers in {listing(text)}, and here they are none")
+        raise InvalidInput(f"{table.path}: the model needs numbers in {listing(text)}, and here they are none")
 
 
 def _predictions(table: Table, loaded: ModelFile) -> Iterator[Floats]:

@@ -17,25 +17,23 @@ from partls.preparation import Preparation, prepare
 from partls.tables import Table, open_table
 from partls.training_data import DEFAULT_MEMORY, TrainingData, read_rows
 
-_DATA, _SEARCH = "Data", "Search"
-
 Data = Annotated[Path, typer.Argument(help="CSV (any delimiter, gzip or not), Parquet, Arrow/Feather or NPZ.")]
 Target = Annotated[str, typer.Option(metavar="COL", help="Column to explain.")]
 Groups = Annotated[Path, typer.Option(metavar="FILE", help="Groups: TOML, a feature,group table or a 0/1 table.")]
 Weights = Annotated[str | None, typer.Option(metavar="COL", help="Column of row weights.")]
 Drop = Annotated[list[str] | None, typer.Option(metavar="COL", help="Column to leave out; may be repeated.")]
-Encode = Annotated[str | None, typer.Option(metavar="onehot", help="Turn each value of a text column into a 0/1 column.")]
+Encode = Annotated[str | None, typer.Option(metavar="onehot", help="Give each value of a text column a 0/1 column.")]
 Missing = Annotated[
     str, typer.Option(metavar="error|drop|mean", help="Refuse missing values, drop their rows, or fill in the mean.")
 ]
 Ungrouped = Annotated[
     str, typer.Option(metavar="error|free", help="Refuse columns in no group, or leave their signs free.")
 ]
-Delimiter = Annotated[str | None, typer.Option(metavar="CHAR", help="Delimiter of a text file [default: as its header].")]
+Delimiter = Annotated[str | None, typer.Option(metavar="CHAR", help="Delimiter of a text file [default: see header].")]
 Encoding = Annotated[str | None, typer.Option(metavar="NAME", help="Encoding of a text file, such as latin-1.")]
 Decimal = Annotated[str, typer.Option(metavar="CHAR", help='Decimal point of a text file, "." or ",".')]
 Memory = Annotated[
-    float, typer.Option(metavar="MIB", help="Rows are kept up to this size; beyond it they are folded as they are read.")
+    float, typer.Option(metavar="MIB", help="Rows are kept up to this size; larger data are folded as they are read.")
 ]
 Eta = Annotated[float, typer.Option(metavar="NUMBER", help="Strength of the penalty on the effects of the groups.")]
 Penalty = Annotated[str, typer.Option(metavar="l2|l1", help="Kind of the penalty.")]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.errors import InvalidInput, listing
+from formulations.errors import InvalidInput
 from partls.tables.table import BATCH_ROWS, Table
 
 if TYPE_CHECKING:
@@ -27,32 +27,33 @@ class ArrayTable(Table):
     def __init__(self, path: str) -> None:
         arrays = _load(path)
         names = arrays.pop("columns", None)
-        self._columns: dict[str, NDArray[Any]] = {}
-        for key, array in arrays.items():
-            if array.ndim not in (1, 2):
-                raise InvalidInput(f'{path}: the array "{key}" has {array.ndim} dimensions; a column has one, a table two')
-            matrix = array[:, None] if array.ndim == 1 else array
-            called = [key] if array.ndim == 1 else [f"{key}{j}" for j in range(array.shape[1])]
-            if array.ndim == 2 and names is not None:
-                called = [str(name) for name in names]
-            if len(called) != matrix.shape[1]:
-                raise InvalidInput(f'{path}: "columns" has {len(called)} name(s) for {matrix.shape[1]} column(s) of "{key}"')
-            if clash := [name for name in called if name in self._columns]:
-                raise InvalidInput(f"{path}: several columns are called {listing(clash)}; give each a name of its own")
-            self._columns |= {name: matrix[:, j] for j, name in enumerate(called)}
-        lengths = {name: len(column) for name, column in self._columns.items()}
-        if len(set(lengths.values())) > 1:
-            (first, n), other = next(iter(lengths.items())), next(name for name in lengths if lengths[name] != n)
-            lengths_told = f'"{first}" has {n} row(s), "{other}" has {lengths[other]}'
-            raise InvalidInput(f"{path}: the arrays differ in length: {lengths_told}")
-        super().__init__(path, ((name, _kind(column)) for name, column in self._columns.items()), n)
+        pairs = [pair for key, array in arrays.items() for pair in _columns(path, key, array, names)]
+        lengths = {name: len(column) for name, column in pairs}
+        n_rows = next(iter(lengths.values()), 0)
+        if odd := [name for name, length in lengths.items() if length != n_rows]:
+            told = f'"{pairs[0][0]}" has {n_rows} row(s), "{odd[0]}" has {lengths[odd[0]]}'
+            raise InvalidInput(f"{path}: the arrays differ in length: {told}")
+        super().__init__(path, [(name, _kind(column)) for name, column in pairs], n_rows)
+        self._arrays = dict(pairs)
 
     def _read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         for start in range(0, self.n_rows or 0, BATCH_ROWS):
             rows = slice(start, start + BATCH_ROWS)
-            yield pa.record_batch({name: pa.array(self._columns[name][rows]) for name in columns})
+            yield pa.record_batch({name: pa.array(self._arrays[name][rows]) for name in columns})
+
+
+def _columns(path: str, key: str, array: NDArray[Any], names: NDArray[Any] | None) -> list[tuple[str, NDArray[Any]]]:
+    """Return the named columns in one array."""
+    if array.ndim == 1:
+        return [(key, array)]
+    if array.ndim != 2:
+        raise InvalidInput(f'{path}: the array "{key}" has {array.ndim} dimensions; a column has one, a table two')
+    called = [f"{key}{j}" for j in range(array.shape[1])] if names is None else [str(name) for name in names]
+    if len(called) != array.shape[1]:
+        raise InvalidInput(f'{path}: "columns" has {len(called)} name(s) for the {array.shape[1]} column(s) of "{key}"')
+    return [(name, array[:, j]) for j, name in enumerate(called)]
 
 
 def _kind(column: NDArray[Any]) -> str:

@@ -87,7 +87,7 @@ class DelimitedTable(Table):
         except (pa.ArrowInvalid, UnicodeDecodeError, EOFError, zlib.error, OSError) as error:
             raise self._explained(error) from None
 
-    def _stream(self) -> IO[bytes]:
+    def _stream(self) -> IO[bytes] | _Unpacked:
         self._position = open(self.path, "rb")  # noqa: SIM115 -- closed with the reader that is given it
         packed = self._position.read(2) == b"\x1f\x8b"
         self._position.seek(0)
@@ -119,8 +119,8 @@ class DelimitedTable(Table):
         if found := re.search(r"column #(\d+): .*?invalid value '(.{0,40})", text, re.DOTALL):
             name = list(self.kinds)[int(found[1])]
             return InvalidInput(
-                f'{self.path}, column "{name}": "{found[2].rstrip(chr(39))}" is not a number, and the first rows of the '
-                f'column are; correct it, or leave the column out with --drop "{name}"'
+                f'{self.path}, column "{name}": "{found[2].rstrip(chr(39))}" is not a number, and the first rows hold '
+                f'numbers; correct it, or leave the column out with --drop "{name}"'
             )
         return InvalidInput(f"{self.path} cannot be read ({text})")
 
@@ -189,7 +189,7 @@ def _checked_encoding(path: str, encoding: str) -> str:
 
 
 def _not_text(path: str, encoding: str) -> InvalidInput:
-    return InvalidInput(f"{path} is not {encoding.upper()} text; if it comes from an older program, try --encoding latin-1")
+    return InvalidInput(f"{path} is not {encoding.upper()} text; if an older program wrote it, try --encoding latin-1")
 
 
 def _checked_delimiter(delimiter: str) -> str:
