@@ -234,7 +234,9 @@ def numbers(batch: pa.RecordBatch, name: str, gaps: Gaps) -> Floats:
     if column.type != pa.float64():
         column = column.cast(pa.float64(), safe=False)
     values: Floats = column.to_numpy(zero_copy_only=False)
-    if not np.isfinite(values.sum()):  # one pass that proves most columns whole
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = not np.isfinite(values.sum())  # one pass that proves most columns whole
+    if suspicious:
         gaps.missing[name] += int(np.isnan(values).sum())
         gaps.infinite[name] += int(np.isinf(values).sum())
     return values
@@ -248,8 +250,8 @@ def spelled(batch: pa.RecordBatch, name: str, *, unique: bool = False) -> list[A
 
 def _complete(X: Floats, y: Floats, weights: Floats | None) -> NDArray[np.bool_] | None:
     """Return which rows have no gap; None where all are whole."""
-    sums = np.ones(len(X)) @ X
-    total = sums.sum() + y.sum() + (0.0 if weights is None else weights.sum())
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = (np.ones(len(X)) @ X).sum() + y.sum() + (0.0 if weights is None else weights.sum())
     if np.isfinite(total):
         return None
     whole = np.isfinite(X).all(axis=1) & np.isfinite(y)

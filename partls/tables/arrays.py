@@ -77,5 +77,5 @@ def _load(path: str) -> dict[str, NDArray[Any]]:
             return {key: arrays[key] for key in arrays.files}
     except InvalidInput:
         raise
-    except (ValueError, OSError, zipfile.BadZipFile) as error:
+    except (ValueError, OSError, EOFError, MemoryError, zipfile.BadZipFile) as error:
         raise InvalidInput(f"{path} is not an NPZ file of plain arrays ({error})") from None

@@ -9,6 +9,7 @@ import os
 import re
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any
 
 from formulations.errors import InvalidInput
@@ -44,25 +45,23 @@ class DelimitedTable(Table):
         self._position: IO[bytes] | None = None
         self._names: list[str] | None = None
         self._types: dict[str, pa.DataType] = {}
-        if len(text.splitlines()) < 2:
+        if len(head) < _HEAD and len(text.splitlines()) < 2:
             raise InvalidInput(f"{path} has a header but no rows")
-        schema = self._opened().schema
+        with self._opened() as reader:
+            schema = reader.schema
         if "" in schema.names:  # as pandas writes its index
             self._names = [name or f"unnamed_{j}" for j, name in enumerate(schema.names, start=1)]
             schema = pa.schema(zip(self._names, schema.types, strict=True))
-        pairs = zip(schema.names, map(kind_of, schema.types), strict=True)
-        super().__init__(path, [(name, "text" if kind == "other" else kind) for name, kind in pairs])
+        if any(pa.types.is_binary(dtype) for dtype in schema.types):
+            raise _not_text(path, self._encoding)
+        super().__init__(path, zip(schema.names, map(kind_of, schema.types), strict=True))
         # A column that begins with whole numbers, or with nothing, may go on with others.
         numbers = (name for name in schema.names if self.kinds[name] == "number")
         self._types = {name: pa.float64() for name in numbers if not pa.types.is_boolean(schema.field(name).type)}
 
     def _read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        try:
-            yield from self._opened(columns)
-        except (pa.ArrowInvalid, UnicodeDecodeError, EOFError, zlib.error, OSError) as error:
-            raise self._explained(error) from None
+        with self._opened(columns) as reader:
+            yield from reader
 
     @property
     def share_read(self) -> float | None:
@@ -70,8 +69,10 @@ class DelimitedTable(Table):
         size = os.path.getsize(self.path)
         return self._position.tell() / size if self._position is not None and not self._position.closed else None
 
+    @contextmanager
     def _opened(self, columns: Sequence[str] | None = None, *, threads: bool = True, invalid: Any = None
-                ) -> csv.CSVStreamingReader:
+                ) -> Iterator[csv.CSVStreamingReader]:
+        """Open the file for one pass; what goes wrong with it meanwhile is told in the user's terms."""
         import pyarrow as pa
         from pyarrow import csv
 
@@ -83,12 +84,13 @@ class DelimitedTable(Table):
             strings_can_be_null=True, decimal_point=self._decimal, column_types=self._types, include_columns=columns
         )
         try:
-            return csv.open_csv(self._stream(), read, parse, convert)
+            with self._stream() as stream, csv.open_csv(stream, read, parse, convert) as reader:
+                yield reader
         except (pa.ArrowInvalid, UnicodeDecodeError, EOFError, zlib.error, OSError) as error:
             raise self._explained(error) from None
 
     def _stream(self) -> IO[bytes] | _Unpacked:
-        self._position = open(self.path, "rb")  # noqa: SIM115 -- closed with the reader that is given it
+        self._position = open(self.path, "rb")  # noqa: SIM115 -- the caller closes it
         packed = self._position.read(2) == b"\x1f\x8b"
         self._position.seek(0)
         return _Unpacked(self._position, self.path) if packed else self._position
@@ -126,20 +128,16 @@ class DelimitedTable(Table):
 
     def _ragged_row(self) -> str:
         """Find the number of the first row of a wrong length: pyarrow counts rows only without threads."""
-        import pyarrow as pa
-
         rows: list[int | None] = []
 
         def note(row: Any) -> str:
             rows.append(row.number)
             return "skip"
 
-        try:
-            for _ in self._opened(threads=False, invalid=note):
+        with suppress(InvalidInput), self._opened(threads=False, invalid=note) as reader:
+            for _ in reader:
                 if rows:
                     break
-        except (pa.ArrowInvalid, InvalidInput):
-            pass
         return f"line {rows[0]}" if rows and rows[0] is not None else "a row"
 
 
