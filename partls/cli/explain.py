@@ -13,7 +13,7 @@ from formulations.errors import InvalidInput
 from formulations.instance import Instance
 from partls.cli import model_file, source
 from partls.cli.model_file import ModelFile
-from partls.cli.output import guarded, in_terminal, print_document
+from partls.cli.output import guarded, harmless, in_terminal, print_document
 from partls.result import Result
 from partls.training_data import TrainingData
 
@@ -72,7 +72,7 @@ def explain(
         print_document({name: _plain(asdict(report)) for name, report in reports.items()})
         return
     for name, report in reports.items():
-        typer.echo(("" if name == "summary" else f"\n{name.replace('_', ' ').capitalize()}\n") + str(report))
+        typer.echo(("" if name == "summary" else f"\n{name.replace('_', ' ').capitalize()}\n") + harmless(str(report)))
 
 
 def _plain(value: Any) -> Any:

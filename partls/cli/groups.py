@@ -11,7 +11,7 @@ import typer
 from formulations.errors import InvalidInput
 from formulations.partition_files import Extent, problems_with, read_file
 from partls.cli import model_file, source
-from partls.cli.output import BAD_INPUT, guarded, print_document, say, say_to_people
+from partls.cli.output import BAD_INPUT, guarded, harmless, print_document, say, say_to_people
 from partls.drafts import DRAFTS, by_column, by_correlation, by_prefix
 from partls.options import chosen
 from partls.preparation import Preparation, means_of
@@ -121,7 +121,7 @@ def check(
         print_document({"ok": not problems, "problems": problems})
     elif not problems:
         sizes = ", ".join(f"{name} ({len(members)})" for name, members in groups)
-        typer.echo(f"{file}: {len(columns)} columns in {len(groups)} groups: {sizes}")
+        typer.echo(harmless(f"{file}: {len(columns)} columns in {len(groups)} groups: {sizes}"))
     for problem in problems:
         say(f"- {problem}")
     if problems:

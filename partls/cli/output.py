@@ -56,9 +56,14 @@ def guarded(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
     return run
 
 
+def harmless(text: str) -> str:
+    """Return a text whose control characters, as a hostile column name has them, a terminal shows and does not obey."""
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+
+
 def say(message: str) -> None:
-    """Print a line on standard error; control characters, as a hostile column name has, are shown, not obeyed."""
-    typer.echo("".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in message), err=True)
+    """Print a line on standard error."""
+    typer.echo(harmless(message), err=True)
 
 
 def say_to_people(message: str) -> None:
@@ -103,7 +108,7 @@ def group_table(partition: Partition, alpha: Any, beta: Any, *, units: str = "")
         idle = len(members) - len(carried)
         shares = ", ".join(carried[:12]) + (f" and {len(carried) - 12} more" if len(carried) > 12 else "")
         shares += f" ({idle} without effect)" if idle and beta[k] else ""
-        table.add_row(Text(name), Text(*_SIGN[int(np.sign(beta[k]))]), f"{beta[k]:.4g}", Text(shares))
+        table.add_row(Text(harmless(name)), Text(*_SIGN[int(np.sign(beta[k]))]), f"{beta[k]:.4g}", Text(harmless(shares)))
     return table
 
 
