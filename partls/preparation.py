@@ -67,11 +67,12 @@ class Preparation:
         """Yield X, y and weights batch by batch, and note in ``gaps`` what is missing; with "error", refuse it then."""
         extra = [name for name in (self.target, self.weights) if name is not None]
         for batch in table.batches([*self.features, *extra]):
+            known = gaps.total
             X = self.matrix(batch, gaps)
             own = {name: numbers(batch, name, gaps) for name in extra}
             y = own[self.target] if self.target is not None else np.zeros(len(X))
             weights = own[self.weights] if self.weights is not None else None
-            complete = _complete(X, y, weights)
+            complete = None if gaps.total == known else _complete(X, y, weights)
             gaps.n_rows += len(X)
             if complete is None:
                 yield X, y, weights
@@ -123,6 +124,11 @@ class Gaps:
     infinite: Counter[str] = field(default_factory=Counter)
     n_rows: int = 0
     n_dropped: int = 0
+
+    @property
+    def total(self) -> int:
+        """The number of values that are missing or infinite."""
+        return self.missing.total() + self.infinite.total()
 
     def refuse(self, path: str, policy: str) -> None:
         """Refuse infinite values, missing ones if the policy is "error", and data of which no row is left."""
@@ -250,12 +256,9 @@ def spelled(batch: pa.RecordBatch, name: str, *, unique: bool = False) -> list[A
 
 def _complete(X: Floats, y: Floats, weights: Floats | None) -> NDArray[np.bool_] | None:
     """Return which rows have no gap; None where all are whole."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = (np.ones(len(X)) @ X).sum() + y.sum() + (0.0 if weights is None else weights.sum())
-    if np.isfinite(total):
-        return None
     whole = np.isfinite(X).all(axis=1) & np.isfinite(y)
-    return np.asarray(whole if weights is None else whole & np.isfinite(weights))
+    whole = whole if weights is None else whole & np.isfinite(weights)
+    return None if whole.all() else np.asarray(whole)
 
 
 def _counts(counter: Counter[str], limit: int = 20) -> str:

@@ -290,7 +290,7 @@ def test_a_median_that_was_cut_is_marked():
 
 
 def test_command_runs_a_case_and_writes_table_and_page(tmp_path):
-    options = ["--quick", "--cases", "growth-k5,memory-k20", "--seeds", "1", "--out", str(tmp_path)]
+    options = ["--quick", "--study", "exact", "--cases", "growth-k5,memory-k20", "--seeds", "1", "--out", str(tmp_path)]
     command, root = [sys.executable, "-m", "benchmarks", *options], Path(__file__).resolve().parents[1]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

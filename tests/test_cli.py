@@ -256,7 +256,7 @@ def test_bad_input_is_one_message(folder: Path) -> None:
     assert '--delimiter "ab" must be one character' in fit(delimiter="ab")
     assert "--memory -1.0 must be at least 0" in fit(memory="-1")
     assert "--report shows every row" in fit(memory="0", report="page.html")
-    assert "Possible options" in message(*FIT, "--relaxaton", "x") or "Did you mean" in message(*FIT, "--relaxaton", "x")
+    assert "--relaxation" in message(*FIT, "--relaxaton", "x")
     assert "fit" in message("fitt")
 
 
@@ -309,7 +309,8 @@ def write_without(column: str) -> str:
 
 def test_predict_refuses_what_it_cannot_use(folder: Path) -> None:
     assert run(*FIT, "--out", "model.json").exit_code == 0
-    assert 'lacks the column(s) "rooms", which the model needs' in message("predict", "model.json", write_without("rooms"))
+    less = write_without("rooms")
+    assert 'lacks the column(s) "rooms", which the model needs' in message("predict", "model.json", less)
     assert "the name must end in" in message("predict", "model.json", "houses.csv", "--out", "p.xlsx")
     assert "there is no such file" in message("predict", "none.json", "houses.csv")
     assert "is a directory" in message("predict", ".", "houses.csv")

@@ -108,7 +108,8 @@ def group_table(partition: Partition, alpha: Any, beta: Any, *, units: str = "")
         idle = len(members) - len(carried)
         shares = ", ".join(carried[:12]) + (f" and {len(carried) - 12} more" if len(carried) > 12 else "")
         shares += f" ({idle} without effect)" if idle and beta[k] else ""
-        table.add_row(Text(harmless(name)), Text(*_SIGN[int(np.sign(beta[k]))]), f"{beta[k]:.4g}", Text(harmless(shares)))
+        sign = Text(*_SIGN[int(np.sign(beta[k]))])
+        table.add_row(Text(harmless(name)), sign, f"{beta[k]:.4g}", Text(harmless(shares)))
     return table
 
 
