@@ -32,8 +32,8 @@ def page(rows: list[Row]) -> str:
     """Return the page as Markdown."""
     keys = dict.fromkeys(row["case"] for row in rows)
     lines = [_line(select(rows, case=key)) for key in keys]
-    headers = ("file", "rows", "columns", "reading alone", "fit", "ratio", "rows/s", "memory of the fit",
-               "rows kept: memory", "objective, folded vs kept", "vs the raw data")
+    headers = ("file", "rows", "columns", "reading alone", "fit", "ratio", "ratio of processor time", "rows/s",
+               "memory of the fit", "rows kept: memory", "objective, folded vs kept", "vs the raw data")
     text = (
         "A fit as `partls fit` makes it from a file: read in batches, folded into a triangular factor, solved to "
         "proven optimality. *Reading alone* is pyarrow's own pass over all columns, which does nothing with them. The "
@@ -60,7 +60,8 @@ def _line(rows: list[Row]) -> list[object]:
     reading, fitting = _median(read, "seconds"), _median(fold, "seconds")
     return [
         rows[0]["case"].partition("-")[0], f"{rows[0]['N']:,}", rows[0]["M"], duration(reading), duration(fitting),
-        f"{number(fitting / reading)}x", f"{rows[0]['N'] / fitting:,.0f}", _megabytes(fold), _megabytes(kept),
+        f"{number(fitting / reading)}x", f"{number(_median(fold, 'cpu_seconds') / _median(read, 'cpu_seconds'))}x",
+        f"{rows[0]['N'] / fitting:,.0f}", _megabytes(fold), _megabytes(kept),
         _difference(fold, kept), f"{max((_own_error(row) for row in fold), default=float('nan')):.1e}",
     ]
 

@@ -52,13 +52,15 @@ def compare(
 
     for name in relaxation or ():
         relaxations.as_relaxation(name)  # refuse a wrong name before reading
-    preparation, rows = source.read(
-        data, target=target, weights=weights, drop=drop, encode=encode, missing=missing, delimiter=delimiter,
-        encoding=encoding, decimal=decimal, memory=memory, standardize=standardize,
+    problem = source.read(
+        data, groups, target=target, weights=weights, drop=drop, encode=encode, missing=missing,
+        standardize=standardize, ungrouped=ungrouped, delimiter=delimiter, encoding=encoding, decimal=decimal,
+        memory=memory,
     )
+    rows = problem.rows
     instance = Instance(
-        rows.X, rows.y, source.partition(groups, preparation, ungrouped), eta=eta, penalty=penalty,
-        fit_intercept=intercept, sample_weight=rows.sample_weight, columns=rows.columns, ungrouped=ungrouped,
+        rows.X, rows.y, problem.partition, eta=eta, penalty=penalty, fit_intercept=intercept,
+        sample_weight=rows.sample_weight, columns=rows.columns, ungrouped=ungrouped,
     )
     found = solve_instance(instance, time_limit=time_limit, progress=in_terminal())
     if found.status is Status.INTERRUPTED:

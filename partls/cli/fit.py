@@ -90,24 +90,28 @@ def fit(
         partls fit sales.csv.gz --target sold --groups groups.toml --encode onehot --missing mean --standardize
     """
     chosen("--penalty", penalty, ["l2", "l1"])
+    chosen("--method", method, _methods())
+    chosen("--relaxation", relaxation, _relaxations())
     model_file.check_place(out, "--out")
     model_file.check_place(report, "--report")
-    preparation, rows = source.read(
-        data, target=target, weights=weights, drop=drop, encode=encode, missing=missing, delimiter=delimiter,
-        encoding=encoding, decimal=decimal, memory=memory, standardize=standardize,
+    problem = source.read(
+        data, groups, target=target, weights=weights, drop=drop, encode=encode, missing=missing,
+        standardize=standardize, ungrouped=ungrouped, delimiter=delimiter, encoding=encoding, decimal=decimal,
+        memory=memory,
     )
+    rows = problem.rows
     if report is not None and rows.folded:
         raise InvalidInput(
             f"--report shows every row, and the {rows.n_rows:,} rows of {data} were folded to save memory: "
             "allow more with --memory, or leave --report out"
         )
     model = _fitted(
-        rows, source.partition(groups, preparation, ungrouped), method=method, eta=eta, penalty=penalty,
-        relaxation=relaxation, time_limit=time_limit, gap_tol=gap, n_jobs=n_jobs, ungrouped=ungrouped,
-        fit_intercept=intercept, verbose=int(in_terminal()),
+        rows, problem.partition, method=method, eta=eta, penalty=penalty, relaxation=relaxation,
+        time_limit=time_limit, gap_tol=gap, n_jobs=n_jobs, ungrouped=ungrouped, fit_intercept=intercept,
+        verbose=int(in_terminal()),
     )
     if out is not None:
-        model_file.save(model, rows, preparation, out)
+        model_file.save(model, rows, problem.preparation, out)
         say_to_people(f"model saved to {out}")
     if report is not None:
         from partls.report import write_report

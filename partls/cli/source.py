@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -51,15 +52,25 @@ def opened(path: Path, *, delimiter: str | None, encoding: str | None, decimal: 
     return open_table(path, delimiter=delimiter, encoding=encoding, decimal=decimal)
 
 
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """The rows of DATA, how they were made, and the groups of their columns."""
+
+    preparation: Preparation
+    partition: Partition
+    rows: TrainingData
+
+
 def read(
-    path: Path, *, target: str, weights: str | None = None, drop: list[str] | None = None, encode: str | None = None,
-    missing: str = "error", delimiter: str | None = None, encoding: str | None = None, decimal: str = ".",
-    memory: float = MEMORY, standardize: bool = False,
-) -> tuple[Preparation, TrainingData]:
-    """Return the rows of DATA and how they were made."""
+    path: Path, groups: Path, *, target: str, weights: str | None, drop: list[str] | None, encode: str | None,
+    missing: str, standardize: bool, ungrouped: str, delimiter: str | None, encoding: str | None, decimal: str,
+    memory: float,
+) -> Problem:
+    """Return DATA and its groups; what is wrong with the groups is told before the rows are read."""
     table = opened(path, delimiter=delimiter, encoding=encoding, decimal=decimal)
     preparation = prepare(table, target=target, weights=weights, drop=drop or [], encode=encode, missing=missing)
-    return preparation, read_again(table, preparation, memory=memory, standardize=standardize)
+    grouped = partition(groups, preparation, ungrouped)
+    return Problem(preparation, grouped, read_again(table, preparation, memory=memory, standardize=standardize))
 
 
 def read_again(table: Table, preparation: Preparation, *, memory: float, standardize: bool) -> TrainingData:
