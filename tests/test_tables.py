@@ -16,7 +16,7 @@ from pyarrow import feather, parquet
 
 from partls import InvalidInput
 from partls.preparation import Gaps, Preparation, prepare
-from partls.tables import delimited, open_table
+from partls.tables import columnar, delimited, open_table
 from partls.training_data import TrainingData, read_rows
 
 
@@ -175,8 +175,8 @@ HEADERS = {
     "binary": (b"\x7fELF\0\0\0\0\n\0", "is neither text nor Parquet, Arrow, Feather or NPZ"),
     "damaged gzip": (gzip.compress(b"a,y\n" + b"".join(b"%d,%d\n" % (i, i**7) for i in range(999)))[:-99],
                      "damaged gzip"),
-    "damaged parquet": (b"PAR1" + b"\0" * 50, "cannot be read as parquet"),
-    "damaged arrow": (b"ARROW1" + b"\0" * 50, "cannot be read as ipc"),
+    "damaged parquet": (b"PAR1" + b"\0" * 50, "cannot be read as Parquet"),
+    "damaged arrow": (b"ARROW1" + b"\0" * 50, "cannot be read as Arrow"),
     "a zip of something else": (b"PK\x03\x04" + b"\0" * 50, "is not an NPZ file of plain arrays"),
 }
 
@@ -241,6 +241,38 @@ def test_ten_thousand_columns(tmp_path: Path) -> None:
     got = rows(path, memory=0.0)
     assert not got.folded  # twenty rows stay what they are
     np.testing.assert_array_equal(got.X, data)
+
+
+def test_a_parquet_bomb_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columnar, "_LARGEST_PIECE", 1 << 20)
+    path = tmp_path / "d.parquet"
+    parquet.write_table(pa.table({"a": np.arange(1 << 18) * 0.5, "y": np.zeros(1 << 18)}), path, use_dictionary=["y"])
+    assert 'column "a" unpacks to 0.0 GiB in one row group; write the file with smaller' in refused(open_table, path)
+
+
+@pytest.mark.parametrize("name", ["d.parquet", "d.feather", "d.npz"])
+def test_a_table_without_rows(name: str, tmp_path: Path) -> None:
+    assert "has a header but no rows" in refused(rows, write(tmp_path / name, frame().iloc[:0]))
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".feather"])
+def test_memory_stays_flat_however_long_the_file(suffix: str, tmp_path: Path) -> None:
+    """The bytes that pyarrow holds at once, for ten times the rows."""
+    pool, held = pa.default_memory_pool(), []
+    for n_rows in (100_000, 1_000_000):
+        data = pa.table({name: np.random.default_rng(0).normal(size=n_rows) for name in "aby"})
+        path = tmp_path / f"{n_rows}{suffix}"
+        if suffix == ".parquet":
+            parquet.write_table(data, path, row_group_size=50_000)
+        else:
+            feather.write_feather(data, path, compression="lz4", chunksize=50_000)
+        del data
+        table, most = open_table(path), 0
+        before = pool.bytes_allocated()
+        for _ in table.batches(table.columns):
+            most = max(most, pool.bytes_allocated() - before)
+        held.append(most)
+    assert held[1] < 1.5 * held[0] + (4 << 20)
 
 
 # Columns that are no numbers, and gaps

@@ -35,7 +35,10 @@ class ReadFile(_FromFile):
         from pyarrow import csv, dataset
 
         path = self._problem.path
-        batches = dataset.dataset(path).to_batches() if path.endswith(".parquet") else csv.open_csv(path)
+        lean = dataset.ParquetFragmentScanOptions(pre_buffer=False)  # faster than the default, and flat in memory
+        form = dataset.ParquetFileFormat(default_fragment_scan_options=lean)
+        is_parquet = path.endswith(".parquet")
+        batches = dataset.dataset(path, format=form).to_batches() if is_parquet else csv.open_csv(path)
         self._n_rows = sum(batch.num_rows for batch in batches)
 
     def answer(self) -> Answer:

@@ -30,13 +30,13 @@ def open_table(
     name = os.fspath(path)
     start = _first_bytes(name)
     if start.startswith(b"PAR1"):
-        from partls.tables.columnar import ColumnarTable
+        from partls.tables.columnar import ParquetTable
 
-        return ColumnarTable(name, "parquet")
+        return ParquetTable(name)
     if start.startswith(b"ARROW1"):
-        from partls.tables.columnar import ColumnarTable
+        from partls.tables.columnar import ArrowTable
 
-        return ColumnarTable(name, "ipc")
+        return ArrowTable(name)
     if start.startswith(b"PK\x03\x04"):
         from partls.tables.arrays import ArrayTable
 

@@ -15,22 +15,23 @@ _READ_AHEAD = 4  # batches that are decoded while the last one is used
 _LARGEST_PIECE = 2 * 2**30  # bytes of one column in one row group, decompressed: what a reader must hold at once
 
 
-class ColumnarTable(Table):
-    """A Parquet or Arrow file."""
+class ParquetTable(Table):
+    """A Parquet file."""
 
-    def __init__(self, path: str, form: str) -> None:
+    def __init__(self, path: str) -> None:
         import pyarrow as pa
         from pyarrow import dataset
 
         try:
-            if form == "parquet":
-                _refuse_bomb(path)
+            _refuse_bomb(path)
+            # Buffered ahead, the bytes of a file would stay in memory until its last row is read.
+            lean = dataset.ParquetFragmentScanOptions(pre_buffer=False)
+            form = dataset.ParquetFileFormat(default_fragment_scan_options=lean)
             self._data = dataset.dataset(path, format=form)
             n_rows = self._data.count_rows()
         except (pa.ArrowException, OSError) as error:
-            raise InvalidInput(f"{path} cannot be read as {form} ({error})") from None
-        schema = self._data.schema
-        super().__init__(path, zip(schema.names, map(kind_of, schema.types), strict=True), n_rows)
+            raise InvalidInput(f"{path} cannot be read as Parquet ({error})") from None
+        super().__init__(path, _kinds(self._data.schema), n_rows)
 
     def _read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
@@ -42,6 +43,43 @@ class ColumnarTable(Table):
             yield from scanner.to_batches()
         except (pa.ArrowException, OSError) as error:
             raise InvalidInput(f"{self.path} is damaged ({error})") from None
+
+
+class ArrowTable(Table):
+    """An Arrow or Feather file, mapped into memory."""
+
+    def __init__(self, path: str) -> None:
+        import pyarrow as pa
+
+        try:
+            with pa.memory_map(path) as source, pa.ipc.open_file(source) as reader:
+                self._schema, self._n_batches = reader.schema, reader.num_record_batches
+        except (pa.ArrowException, OSError) as error:
+            raise InvalidInput(f"{path} cannot be read as Arrow ({error})") from None
+        self._n_read = 0
+        super().__init__(path, _kinds(self._schema))
+
+    def _read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        wanted = pa.ipc.IpcReadOptions(included_fields=[self._schema.get_field_index(name) for name in columns])
+        try:
+            with pa.memory_map(self.path) as source, pa.ipc.open_file(source, options=wanted) as reader:
+                for i in range(self._n_batches):
+                    batch, self._n_read = reader.get_batch(i), i + 1
+                    for start in range(0, batch.num_rows, BATCH_ROWS):
+                        yield batch.slice(start, BATCH_ROWS)
+        except (pa.ArrowException, OSError) as error:
+            raise InvalidInput(f"{self.path} is damaged ({error})") from None
+
+    @property
+    def share_read(self) -> float | None:
+        """The share of the file's record batches that were read."""
+        return self._n_read / max(self._n_batches, 1)
+
+
+def _kinds(schema: pa.Schema) -> list[tuple[str, str]]:
+    return list(zip(schema.names, map(kind_of, schema.types), strict=True))
 
 
 def _refuse_bomb(path: str) -> None:
