@@ -217,6 +217,7 @@ def test_ctrl_c_saves_the_incumbent(folder: Path) -> None:
     assert code == 130, shown
     told = json.loads(out)  # one document and nothing else
     assert told["status"] == "INTERRUPTED"
+    assert "reading and compressing" in shown
     assert "the best model so far is saved to" in shown
     assert re.search(r"[\d,]+ nodes .*incumbent .*bound .*gap .*nodes/s", shown)
     model = partls.PartLSRegressor.load(folder / "model.json")
@@ -272,6 +273,17 @@ def test_a_hostile_column_name_is_shown_and_not_obeyed(folder: Path) -> None:
     assert result.stdout.count("<img onerror=1>[red]") == 2  # as a group and as a feature, in full
     told = message("fit", "evil.parquet", "--target", "price", "--groups", "groups.toml", "--drop", "times")
     assert "\x1b" not in told and "\\x1b[2J<img" in told
+
+
+def test_extreme_numbers_and_a_single_row(folder: Path) -> None:
+    groups = ("--target", "y", "--groups", "g.toml")
+    Path("g.toml").write_text('[groups]\nall = ["a", "b"]\n', encoding="utf-8")
+    Path("one.csv").write_text("a,b,y\n1,2,3\n", encoding="utf-8")
+    assert document("fit", "one.csv", *groups)["intercept"] == 3
+    Path("tiny.csv").write_text("a,b,y\n1e-100,2,1\n3e-100,1,2\n2e-100,5,3\n", encoding="utf-8")
+    assert document("fit", "tiny.csv", *groups)["status"] == "OPTIMAL"
+    Path("huge.csv").write_text("a,b,y\n1e308,2,1\n-1e308,1,2\n1e999,5,3\n", encoding="utf-8")
+    assert 'infinite values: "a" 1' in message("fit", "huge.csv", *groups)
 
 
 # The other commands

@@ -42,7 +42,7 @@ Intercept = Annotated[bool, typer.Option("--intercept/--no-intercept", help="Whe
 Standardize = Annotated[bool, typer.Option("--standardize", help="Give all columns mean 0 and standard deviation 1.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one machine-readable document and nothing else.")]
 
-MEMORY = DEFAULT_MEMORY
+MEMORY = DEFAULT_MEMORY  # MiB
 
 
 def opened(path: Path, *, delimiter: str | None, encoding: str | None, decimal: str) -> Table:
