@@ -105,6 +105,18 @@ def place(groups: Groups, extent: Extent, ungrouped: str, free: Iterable[str] = 
 
     A column in no group is wrong unless ``ungrouped`` is "free" or the column is listed in ``free``.
     """
+    labels, problems = _placed(groups, extent, ungrouped, free)
+    refuse(problems, "cannot use these groups")
+    return labels
+
+
+def problems_with(groups: Groups, extent: Extent, ungrouped: str = "error") -> list[str]:
+    """Return everything that is wrong with groups for these columns, a line each."""
+    return _placed(groups, extent, ungrouped, ())[1]
+
+
+def _placed(groups: Groups, extent: Extent, ungrouped: str, free: Iterable[str]) -> tuple[NDArray[np.intp], list[str]]:
+    """Return the group of each column, and what is wrong."""
     if ungrouped not in UNGROUPED:
         hint = suggestion(str(ungrouped), UNGROUPED)
         raise InvalidInput(f'ungrouped={ungrouped!r} must be "error" or "free"{hint}')
@@ -126,8 +138,7 @@ def place(groups: Groups, extent: Extent, ungrouped: str, free: Iterable[str] = 
     loose = [extent.spell(j) for j in range(extent.n) if j not in owner]
     if loose and ungrouped == "error":
         problems.append(f'in no group: {listing(loose)}; add them to one, or set ungrouped="free"')
-    refuse(problems, "cannot use these groups")
-    return labels
+    return labels, problems
 
 
 def _flaws(groups: Groups, extent: Extent) -> list[str]:

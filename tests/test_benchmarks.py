@@ -354,3 +354,14 @@ def test_command_runs_a_case_and_writes_table_and_page(tmp_path):
     assert {row["case"] for row in rows} == {"growth-k5", "memory-k20"}
     page = (tmp_path / "exact.md").read_text(encoding="utf-8")
     assert "3 runs, 0 with a fault" in page and page == studies()["exact"].page(rows)
+
+
+def test_a_fit_from_a_file_is_that_of_its_rows():
+    case = replace(studies()["out_of_core"].cases(quick=True)[0], isolated=False)
+    case = replace(case, settings={**case.settings, "N": 2000, "M": 9, "K": 3})
+    case = replace(case, runs=(Run("read_file"), Run("fit_file", {"memory": 0.0}), Run("fit_file", {"memory": 99.0})))
+    (rows,) = run_case(case)
+    assert [row["faults"] for row in rows] == ["", "", ""]
+    assert [table.notes(row).get("folded") for row in rows] == [None, 1, 0]
+    assert rows[1]["claimed"] == pytest.approx(rows[2]["claimed"], rel=1e-10)
+    assert "(must: 1e-10, met)" in studies()["out_of_core"].page(rows)

@@ -1,0 +1,39 @@
+"""The command line: ``partls fit``, ``predict``, ``explain``, ``compare``, ``groups`` and ``demo``.
+
+One file per command; ``source`` reads DATA for all of them, ``output`` says what they print and how they end.
+"""
+
+from __future__ import annotations
+
+import typer
+
+from partls.cli import groups
+from partls.cli.compare import compare
+from partls.cli.demo import demo
+from partls.cli.explain import explain
+from partls.cli.fit import fit
+from partls.cli.predict import predict
+
+HELP = """Partitioned Least Squares: regression in which the features of a group share one sign.
+
+Start with "partls demo". With data of your own:
+
+    partls groups init houses.csv --target price --out groups.toml
+
+    partls fit houses.csv --target price --groups groups.toml --out model.json --report model.html
+
+    partls predict model.json new_houses.csv --out predictions.csv
+
+Exit codes: 0 proven optimal or within the gap asked for, 2 bad input, 3 a limit ended the search (the model is
+usable), 130 Ctrl-C (the best model so far is saved if --out was given).
+"""
+
+app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+for command in (fit, predict, explain, compare, demo):
+    app.command()(command)
+app.add_typer(groups.app, name="groups")
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

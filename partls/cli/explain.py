@@ -1,0 +1,111 @@
+"""``partls explain``: what a saved model says, how sure its signs are, and what the constraint costs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from formulations.errors import InvalidInput
+from formulations.instance import Instance
+from partls.cli import model_file, source
+from partls.cli.model_file import ModelFile
+from partls.cli.output import guarded, harmless, in_terminal, print_document
+from partls.result import Result
+from partls.training_data import TrainingData
+
+_SAME = 1e-6  # relative difference of the objective at which data are not those of the fit
+
+
+@guarded
+def explain(
+    model: Annotated[Path, typer.Argument(help="A model saved by partls fit --out.")],
+    data: Annotated[Path, typer.Argument(help="The data it was fitted to.")],
+    within: Annotated[float, typer.Option(metavar="SHARE", help="List sign patterns this near to the optimum.")] = 0.01,
+    bootstrap: Annotated[int, typer.Option(metavar="N", help="Refit to N resamples of the rows.")] = 0,
+    time_limit: Annotated[float | None, typer.Option(metavar="SECONDS", help="For the sign certainty.")] = None,
+    n_jobs: Annotated[int, typer.Option("--n-jobs", metavar="N", help="Threads; -1 is one per core.")] = 1,
+    delimiter: source.Delimiter = None,
+    encoding: source.Encoding = None,
+    decimal: source.Decimal = ".",
+    memory: source.Memory = source.MEMORY,
+    as_json: source.AsJson = False,
+) -> None:
+    """Explain a model: its groups and features, the certainty of its signs, the price of the constraint.
+
+    For example:
+
+        partls explain model.json houses.csv
+
+        partls explain model.json houses.csv --bootstrap 200 --json
+    """
+    from partls import explain as explained
+
+    loaded = model_file.load(model)
+    if loaded.preparation.target is None:
+        raise InvalidInput(f"{model} was not written by partls fit: it does not say which column is the target")
+    table = source.opened(data, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    wanted = [loaded.preparation.target, *filter(None, [loaded.preparation.weights]), *loaded.preparation.features]
+    table.require(wanted, str(model))
+    rows = source.read_again(table, loaded.preparation, memory=memory, standardize=loaded.standardized)
+    if bootstrap and rows.folded:
+        raise InvalidInput(f"--bootstrap draws rows, but {data} was folded to save memory: allow more with --memory")
+    result = _result(loaded, rows, data)
+    facts = replace(loaded.model._facts()[0], n_rows=rows.n_rows)
+    signs = loaded.model.signs
+    summary = explained.summarise(result.instance.partition, result.coef, result.intercept, facts, 10)
+    reports: dict[str, Any] = {
+        "sign_certainty": explained.sign_certainty(
+            result, within=within, signs=signs, time_limit=time_limit, n_jobs=n_jobs
+        ),
+        "price_of_constraint": explained.price_of_constraint(result, n_jobs=n_jobs),
+    }
+    if bootstrap:
+        reports["bootstrap"] = explained.bootstrap(
+            result, n_resamples=bootstrap, signs=signs, n_jobs=n_jobs, random_state=0, progress=in_terminal()
+        )
+    reports = {"summary": summary, **reports}
+    if as_json:
+        print_document({name: _plain(asdict(report)) for name, report in reports.items()})
+        return
+    for name, report in reports.items():
+        typer.echo(("" if name == "summary" else f"\n{name.replace('_', ' ').capitalize()}\n") + harmless(str(report)))
+
+
+def _plain(value: Any) -> Any:
+    """Return a report as JSON has it: null for what is not finite, lists for arrays and sign patterns."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def _result(loaded: ModelFile, rows: TrainingData, data: Path) -> Result:
+    """Return the saved model as a result on the rows, which must be those of its fit."""
+    model = loaded.model
+    instance = Instance(
+        rows.X, rows.y, model.partition_, eta=model.eta, penalty=model.penalty, fit_intercept=model.fit_intercept,
+        penalize_intercept=model.penalize_intercept, sample_weight=rows.sample_weight, columns=rows.columns,
+        ungrouped="free",
+    )
+    coef, intercept = model.coef_, model.intercept_
+    if rows.scale is not None:
+        intercept = float(intercept + rows.centre @ coef)
+        coef = coef * rows.scale
+    objective = instance.objective(coef, intercept)
+    size = max(model.objective_, 1e-12 * float(rows.y @ rows.y))
+    if abs(objective - model.objective_) > _SAME * size:
+        raise InvalidInput(
+            f"the model has an objective of {objective:.8g} on {data} and of {model.objective_:.8g} on the data it was "
+            "fitted to: give the same file"
+        )
+    return Result(
+        instance, coef, intercept, objective, min(model.lower_bound_, objective), model.status_, model.method,
+        int(model.n_iter_), 0.0,
+    )

@@ -1,0 +1,186 @@
+"""``partls groups``: a first draft of a groups file, and everything that is wrong with one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from formulations.errors import InvalidInput
+from formulations.partition_files import Extent, problems_with, read_file
+from partls.cli import model_file, source
+from partls.cli.output import BAD_INPUT, guarded, harmless, print_document, say, say_to_people
+from partls.drafts import DRAFTS, by_column, by_correlation, by_prefix
+from partls.options import chosen
+from partls.preparation import Preparation, means_of
+from partls.tables import Table
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Write a groups file to edit, or check one.")
+
+OptionalTarget = Annotated[str | None, typer.Option(metavar="COL", help="Column to explain, which is in no group.")]
+
+
+@app.command()
+@guarded
+def init(
+    data: source.Data,
+    target: OptionalTarget = None,
+    by: Annotated[
+        str,
+        typer.Option(metavar="correlation|prefix|column", help="Columns that rise and fall together, columns whose "
+                     "names begin alike, or one group per column.", autocompletion=lambda: list(DRAFTS)),
+    ] = "correlation",
+    threshold: Annotated[
+        float, typer.Option(metavar="R", help="Mean correlation inside a group, between 0 and 1.")
+    ] = 0.5,
+    weights: source.Weights = None,
+    drop: source.Drop = None,
+    out: Annotated[Path | None, typer.Option(metavar="groups.toml", help="[default: standard output]")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
+    delimiter: source.Delimiter = None,
+    encoding: source.Encoding = None,
+    decimal: source.Decimal = ".",
+    as_json: source.AsJson = False,
+) -> None:
+    """Write a groups file to edit: a draft, for which columns should share a sign is for you to say.
+
+    For example:
+
+        partls groups init houses.csv --target price --out groups.toml
+
+        partls groups init houses.csv --target price --by prefix
+    """
+    chosen("--by", by, DRAFTS)
+    if not 0 <= threshold <= 1:
+        raise InvalidInput(f"--threshold {threshold} must be between 0 and 1")
+    model_file.check_place(out, "--out")
+    if out is not None and out.suffix.lower() != ".toml":
+        raise InvalidInput(f"--out {out}: the draft is TOML; let the name end in .toml")
+    if out is not None and out.exists() and not force:
+        raise InvalidInput(f"--out {out} is there already; replace it with --force, or choose another name")
+    table = source.opened(data, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    columns = _features(table, target, weights, drop)
+    if by == "prefix":
+        draft = by_prefix(columns)
+    elif by == "column":
+        draft = by_column(columns)
+    else:
+        draft = _by_correlation(table, columns, threshold)
+    if as_json:
+        print_document({"groups": draft})
+    elif out is None:
+        typer.echo(_as_toml(draft, data, target), nl=False)
+    else:
+        out.write_text(_as_toml(draft, data, target), encoding="utf-8")
+        say_to_people(f"{len(columns)} columns in {len(draft)} groups written to {out}: edit them, then partls fit")
+
+
+@app.command()
+@guarded
+def check(
+    data: source.Data,
+    file: Annotated[Path, typer.Argument(help="The groups file.")],
+    target: OptionalTarget = None,
+    weights: source.Weights = None,
+    drop: source.Drop = None,
+    ungrouped: source.Ungrouped = "error",
+    delimiter: source.Delimiter = None,
+    encoding: source.Encoding = None,
+    decimal: source.Decimal = ".",
+    as_json: source.AsJson = False,
+) -> None:
+    """Tell everything that is wrong with a groups file at once, with suggestions.
+
+    Example: partls groups check houses.csv groups.toml --target price
+    """
+    chosen("--ungrouped", ungrouped, ["error", "free"])
+    table = source.opened(data, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    columns = _features(table, target, weights, drop)
+    try:
+        groups = read_file(file).groups
+    except InvalidInput as error:
+        raise InvalidInput(f"{file}: {error}") from None
+    out = {target, weights, *(drop or ())}
+    problems = [
+        f'group "{name}": "{member}" is not among the features: take it out of the file'
+        for name, members in groups for member in members if member in out
+    ]
+    known = [(name, [member for member in members if member not in out]) for name, members in groups]
+    known = [(name, members) for name, members in known if members or not dict(groups)[name]]
+    problems += problems_with(known, Extent.of(columns), "free")
+    if ungrouped == "error":
+        problems += _loose(columns, known, named_target=target is not None)
+    problems += [
+        f'column "{name}" holds {kind}s: leave it out with --drop "{name}"'
+        if kind != "text" else f'column "{name}" holds text: use --encode onehot in the fit, or --drop "{name}"'
+        for name, kind in table.kinds.items() if name in columns and kind != "number"
+    ]
+    if as_json:
+        print_document({"ok": not problems, "problems": problems})
+    elif not problems:
+        sizes = ", ".join(f"{name} ({len(members)})" for name, members in groups)
+        typer.echo(harmless(f"{file}: {len(columns)} columns in {len(groups)} groups: {sizes}"))
+    for problem in problems:
+        say(f"- {problem}")
+    if problems:
+        say(f"error: {file} has {len(problems)} problem(s) with {data}")
+        raise typer.Exit(BAD_INPUT)
+
+
+def _features(table: Table, target: str | None, weights: str | None, drop: list[str] | None) -> tuple[str, ...]:
+    table.require([target] if target is not None else [], "--target")
+    table.require([weights] if weights is not None else [], "--weights")
+    table.require(drop or [], "--drop")
+    features = tuple(name for name in table.columns if name not in {target, weights, *(drop or ())})
+    if not features:
+        raise InvalidInput(f"{table.path} has no columns to put into groups")
+    return features
+
+
+def _by_correlation(table: Table, columns: tuple[str, ...], threshold: float) -> dict[str, list[str]]:
+    """Return a draft by correlation; each text column is a group of its own."""
+    numeric = tuple(name for name in columns if table.kinds[name] == "number")
+    draft: dict[str, list[str]] = {}
+    if numeric:
+        preparation = Preparation(numeric, missing="mean", means=means_of(table, numeric))
+        rows = source.read_again(table, preparation, memory=0.0, standardize=True)
+        draft = by_correlation(rows, threshold)
+    return draft | by_column([name for name in columns if name not in numeric])
+
+
+def _loose(columns: tuple[str, ...], groups: list[tuple[str, list[str]]], *, named_target: bool) -> list[str]:
+    """Return a line for each column in no group, with the group it would go to by its name."""
+    from difflib import get_close_matches
+
+    extent, owner = Extent.of(columns), dict[str, str]()
+    for name, members in groups:
+        for member in members:
+            try:
+                owner |= {columns[j]: name for j in extent.find(member)}
+            except InvalidInput:
+                continue  # told already
+    lines = []
+    for column in columns:
+        if column in owner:
+            continue
+        near = get_close_matches(column, owner, n=1)
+        hint = f'add it to "{owner[near[0]]}", which has "{near[0]}"' if near else "add it to a group"
+        also = "" if named_target else f', or, if it is the target, say --target "{column}"'
+        lines.append(f'column "{column}" is in no group: {hint}, or leave it out with --drop "{column}"{also}')
+    return lines
+
+
+def _as_toml(draft: dict[str, list[str]], data: Path, target: str | None) -> str:
+    """Return the draft as a file with a word on what to do with it."""
+    told = "" if target is not None else "# Take the target out of its group.\n"
+    name = "".join(c if c.isprintable() else "?" for c in data.name)
+    head = f"# Groups of the columns of {name}, a draft to edit: the coefficients of a group share one sign.\n{told}"
+    lines = [f"{_string(name)} = [{', '.join(map(_string, members))}]\n" for name, members in draft.items()]
+    return head + "\n[groups]\n" + "".join(lines)
+
+
+def _string(text: str) -> str:
+    """Return a TOML string: JSON's escapes are TOML's, but for one character."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

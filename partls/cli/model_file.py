@@ -1,0 +1,105 @@
+"""model.json on the command line: what ``partls.persistence`` writes, and how the data were prepared."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from formulations.equivalence import from_coef
+from formulations.errors import InvalidInput
+from partls.preparation import MISSING, Preparation
+from partls.training_data import TrainingData
+
+if TYPE_CHECKING:
+    from partls.estimator import PartLSRegressor
+
+
+@dataclass(frozen=True, eq=False)
+class ModelFile:
+    """A model in the units of the data, how data become its columns, and whether it was fitted to standardised ones."""
+
+    model: PartLSRegressor
+    preparation: Preparation
+    standardized: bool
+
+
+def check_place(path: Path | None, option: str) -> None:
+    """Refuse a place that cannot be written to, before the work begins."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise InvalidInput(f"{option} {path} is a directory; give the name of a file")
+    if not os.access(path.parent, os.W_OK):
+        why = "cannot be written to" if path.parent.is_dir() else "does not exist"
+        raise InvalidInput(f"{option} {path}: the directory {path.parent} {why}")
+
+
+def save(model: PartLSRegressor, data: TrainingData, preparation: Preparation, path: Path) -> None:
+    """Write a model fitted to these data."""
+    from partls.persistence import save_model
+
+    saved = copy.copy(model)
+    # The file speaks of the rows that were read, not of those that stand for them.
+    saved._saved_facts = tuple(replace(facts, n_rows=data.n_rows) for facts in model._facts())
+    del saved.result_
+    if data.scale is not None:
+        assert data.centre is not None
+        saved.coef_ = model.coef_ / data.scale
+        saved.intercept_ = float(model.intercept_ - data.centre @ saved.coef_)
+        saved.alpha_, saved.beta_ = from_coef(saved.coef_, model.partition_)
+    save_model(saved, path)
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document["preparation"] = {**asdict(preparation), "standardized": data.scale is not None}
+    part = Path(f"{path}.part")
+    part.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    part.replace(path)
+
+
+def load(path: Path) -> ModelFile:
+    """Return the model of a file; one that was saved in Python takes the columns as they are."""
+    from partls.estimator import PartLSRegressor
+
+    if path.is_dir():
+        raise InvalidInput(f"{path} is a directory; give the file of the model")
+    if not path.exists():
+        raise InvalidInput(f"{path}: there is no such file")
+    model = PartLSRegressor.load(path)
+    written = json.loads(path.read_text(encoding="utf-8")).get("preparation")
+    if np.ndim(model.coef_) == 2:
+        raise InvalidInput(f"{path} has several targets, which the command line does not handle")
+    if written is None:
+        if not hasattr(model, "feature_names_in_"):
+            raise InvalidInput(f"{path}: the model has no column names to find in the data; use it in Python")
+        return ModelFile(model, Preparation(tuple(model.feature_names_in_)), False)
+    try:
+        preparation, standardized = _preparation(written)
+    except (TypeError, ValueError, KeyError, AttributeError):
+        raise InvalidInput(f'{path}: "preparation" is not as partls fit writes it') from None
+    if preparation.columns != tuple(model.feature_names_in_):
+        raise InvalidInput(f'{path}: "preparation" makes other columns than the model has')
+    return ModelFile(model, preparation, standardized)
+
+
+def _preparation(written: dict[str, Any]) -> tuple[Preparation, bool]:
+    def text(value: Any) -> str:
+        if not isinstance(value, str):
+            raise TypeError
+        return value
+
+    if written["missing"] not in MISSING or not isinstance(written["standardized"], bool):
+        raise ValueError
+    preparation = Preparation(
+        features=tuple(text(name) for name in written["features"]),
+        target=text(written["target"]),
+        weights=None if written["weights"] is None else text(written["weights"]),
+        levels={name: tuple(text(level) for level in levels) for name, levels in written["levels"].items()},
+        missing=written["missing"],
+        means={name: float(value) for name, value in written["means"].items()},
+    )
+    return preparation, written["standardized"]

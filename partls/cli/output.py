@@ -1,0 +1,131 @@
+"""What commands print and how they end: tables for people, one JSON document for programs, errors without traceback."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from collections.abc import Callable
+from typing import Any, ParamSpec
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from formulations.errors import PartLSError
+from formulations.partition import Partition
+from partls.result import Status
+
+BAD_INPUT, LIMIT, INTERRUPTED = 2, 3, 130
+_SIGN = {1: ("+", "green"), 0: ("0", "dim"), -1: ("-", "red")}
+Arguments = ParamSpec("Arguments")
+
+
+def exit_code(status: Status) -> int:
+    """Return how a fit ends: 0 proved as far as asked, 3 stopped by a limit, 130 by Ctrl-C."""
+    if status is Status.INTERRUPTED:
+        return INTERRUPTED
+    return LIMIT if status in (Status.TIME_LIMIT, Status.NODE_LIMIT, Status.PRECISION_LIMIT) else 0
+
+
+def guarded(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
+    """Turn bad input into one message and exit code 2, and Ctrl-C into 130."""
+
+    @functools.wraps(command)
+    def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except PartLSError as error:
+            say(f"error: {error}")
+            raise typer.Exit(BAD_INPUT) from None
+        except BrokenPipeError:  # the reader, such as head, has seen enough
+            sys.stdout = None
+            raise typer.Exit(0) from None
+        except OSError as error:
+            say(f"error: {error.filename or 'a file'} cannot be used ({error.strerror or error})")
+            raise typer.Exit(BAD_INPUT) from None
+        except MemoryError as error:
+            say(f"error: this needs more memory than there is ({error}); leave columns out with --drop")
+            raise typer.Exit(BAD_INPUT) from None
+        except KeyboardInterrupt:
+            say("interrupted: nothing was saved")
+            raise typer.Exit(INTERRUPTED) from None
+
+    return run
+
+
+def harmless(text: str) -> str:
+    """Return a text whose control characters, as a hostile column name has them, a terminal shows and does not obey."""
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+
+
+def say(message: str) -> None:
+    """Print a line on standard error."""
+    typer.echo(harmless(message), err=True)
+
+
+def say_to_people(message: str) -> None:
+    """Print a line on standard error if that is a terminal: quiet when piped."""
+    if in_terminal():
+        say(message)
+
+
+def in_terminal() -> bool:
+    """Return whether standard error, where progress goes, is a terminal."""
+    return sys.stderr.isatty()
+
+
+def print_document(document: Any) -> None:
+    """Print one JSON document on standard output."""
+    typer.echo(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False, default=_plain))
+
+
+def finite(value: float) -> float | None:
+    """Return a number as JSON has it: null for NaN and the infinities."""
+    return float(value) if np.isfinite(value) else None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+def group_table(partition: Partition, alpha: Any, beta: Any, *, units: str = "") -> Table:
+    """Return one row per group: its sign and effect, and the share of each of its features."""
+    columns = partition.columns or tuple(str(j) for j in range(partition.n_columns))
+    table = Table(title=f"Groups and the features that carry them{units}", title_justify="left")
+    table.add_column("group", style="bold", overflow="fold")
+    table.add_column("sign", justify="center")
+    table.add_column("beta", justify="right")
+    table.add_column("alpha: share of each feature", overflow="fold")
+    for k, name in enumerate(partition.names):
+        members = partition.members(k)
+        order = members[np.argsort(-alpha[members], kind="stable")]
+        carried = [f"{columns[m]} {alpha[m]:.0%}" for m in order if alpha[m] > 0]
+        idle = len(members) - len(carried)
+        shares = ", ".join(carried[:12]) + (f" and {len(carried) - 12} more" if len(carried) > 12 else "")
+        shares += f" ({idle} without effect)" if idle and beta[k] else ""
+        sign = Text(*_SIGN[int(np.sign(beta[k]))])
+        table.add_row(Text(harmless(name)), sign, f"{beta[k]:.4g}", Text(harmless(shares)))
+    return table
+
+
+def group_document(partition: Partition, alpha: Any, beta: Any) -> dict[str, Any]:
+    """Return the groups as plain data."""
+    columns = partition.columns or tuple(str(j) for j in range(partition.n_columns))
+    return {
+        name: {
+            "beta": float(beta[k]),
+            "sign": int(np.sign(beta[k])),
+            "alpha": {columns[m]: float(alpha[m]) for m in partition.members(k)},
+        }
+        for k, name in enumerate(partition.names)
+    }
+
+
+def console() -> Console:
+    """Return standard output for people; a pipe gets plain lines, wide enough for tables."""
+    return Console() if sys.stdout.isatty() else Console(width=120)

@@ -1,0 +1,131 @@
+"""``partls predict``: a saved model and new rows in, one prediction per row out, batch by batch."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated
+
+import numpy as np
+import typer
+
+from formulations.data import Floats
+from formulations.errors import InvalidInput, listing, suggestion
+from partls.cli import model_file, source
+from partls.cli.model_file import ModelFile
+from partls.cli.output import guarded, print_document, say_to_people
+from partls.preparation import Gaps
+from partls.tables import Table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_FORMS = (".csv", ".parquet", ".feather", ".arrow")
+
+
+@guarded
+def predict(
+    model: Annotated[Path, typer.Argument(help="A model saved by partls fit --out, or by model.save in Python.")],
+    data: source.Data,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A CSV, Parquet or Feather file [default: CSV on the screen].")
+    ] = None,
+    delimiter: source.Delimiter = None,
+    encoding: source.Encoding = None,
+    decimal: source.Decimal = ".",
+    as_json: source.AsJson = False,
+) -> None:
+    """Predict the target for every row, in the order of the file; the columns are found by name.
+
+    Rows with missing values are treated as in the fit; where it left them out, their prediction is empty.
+
+    For example:
+
+        partls predict model.json new.csv > predictions.csv
+
+        partls predict model.json new.parquet --out predictions.parquet
+    """
+    model_file.check_place(out, "--out")
+    if out is not None and out.suffix.lower() not in _FORMS:
+        raise InvalidInput(f"--out {out}: the name must end in {', '.join(_FORMS)}")
+    loaded = model_file.load(model)
+    table = source.opened(data, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    _require_columns(table, loaded)
+    name = f"predicted {loaded.preparation.target or 'target'}"
+    if as_json:
+        values = np.concatenate(list(_predictions(table, loaded)))
+        told = [float(value) if np.isfinite(value) else None for value in values]
+        print_document({"target": loaded.preparation.target, "rows": len(told), "predictions": told})
+        return
+    n_rows = _written(table, loaded, name, out)
+    if out is not None:
+        say_to_people(f"{n_rows:,} predictions written to {out}")
+
+
+def _require_columns(table: Table, loaded: ModelFile) -> None:
+    missing = [name for name in loaded.preparation.features if name not in table.kinds]
+    if missing:
+        hint = suggestion(missing[0], table.columns)
+        raise InvalidInput(f"{table.path} lacks the column(s) {listing(missing)}, which the model needs{hint}")
+    text = [
+        name for name in loaded.preparation.features
+        if table.kinds[name] != "number" and name not in loaded.preparation.levels
+    ]
+    if text:
+        raise InvalidInput(f"{table.path}: the model needs numbers in {listing(text)}, and here they are none")
+
+
+def _predictions(table: Table, loaded: ModelFile) -> Iterator[Floats]:
+    """Yield the predictions of each batch; NaN for a row that the fit would have left out."""
+    preparation, gaps = loaded.preparation, Gaps()
+    for batch in table.batches(preparation.features):
+        X = preparation.matrix(batch, gaps)
+        gaps.n_rows += len(X)
+        yield X @ loaded.model.coef_ + loaded.model.intercept_
+    gaps.refuse(table.path, preparation.missing)
+
+
+def _written(table: Table, loaded: ModelFile, name: str, out: Path | None) -> int:
+    """Write the predictions as they come; the file appears complete or not at all. Return their number."""
+    import pyarrow as pa
+
+    schema, n_rows = pa.schema([(name, pa.float64())]), 0
+    part = None if out is None else Path(f"{out}.part")
+    try:
+        sink: IO[bytes] = sys.stdout.buffer if part is None else part.open("wb")
+        with _writer(sink, schema, out) as writer:
+            for values in _predictions(table, loaded):
+                column = pa.array(values, from_pandas=True)  # NaN becomes an empty cell
+                writer.write(pa.record_batch([column], schema=schema))
+                n_rows += len(values)
+        if part is not None and out is not None:
+            sink.close()
+            part.replace(out)
+    finally:
+        if part is not None:
+            part.unlink(missing_ok=True)
+    return n_rows
+
+
+def _writer(sink: IO[bytes], schema: pa.Schema, out: Path | None) -> pa.RecordBatchWriter:
+    from pyarrow import csv, ipc, parquet
+
+    form = ".csv" if out is None else out.suffix.lower()
+    if form == ".parquet":
+        return _ParquetBatches(parquet.ParquetWriter(sink, schema))
+    return csv.CSVWriter(sink, schema) if form == ".csv" else ipc.new_file(sink, schema)
+
+
+class _ParquetBatches:
+    """A Parquet writer with the method of the others."""
+
+    def __init__(self, writer: pa.parquet.ParquetWriter) -> None:
+        self._writer = writer
+        self.write = writer.write_batch
+
+    def __enter__(self) -> _ParquetBatches:
+        return self
+
+    def __exit__(self, *trouble: object) -> None:
+        self._writer.close()

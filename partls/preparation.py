@@ -1,0 +1,268 @@
+"""How the columns of a table become the numbers of a regression: target, weights, codes for text, gaps filled.
+
+A ``Preparation`` is found on the training data and saved with the model, so that new data are treated alike.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.data import Floats
+from formulations.equivalent_rows import Chunk
+from formulations.errors import InvalidInput, listing
+from partls.options import chosen
+from partls.tables import Table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MISSING = ("error", "drop", "mean")
+MAX_LEVELS, MAX_LETTERS = 1000, 200  # of a text column, and of one of its values
+NO_VALUE = "(missing)"  # the level of a gap in a text column where gaps are filled
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What is done to the columns of a table.
+
+    Attributes
+    ----------
+    features
+        The columns of the table that are used, in their order.
+    target, weights
+        The column to be explained, and that of the row weights; None where there are no weights.
+    levels
+        For each text column the values that get a 0/1 column "column_value" of their own.
+    missing
+        What is done with a missing value: "error", "drop" its row, or take the "mean" of the column.
+    means
+        The means that stand for missing values.
+    """
+
+    features: tuple[str, ...]
+    target: str | None = None
+    weights: str | None = None
+    levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    missing: str = "error"
+    means: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns of X."""
+        return tuple(name for feature in self.features for name in self.codes(feature))
+
+    def codes(self, feature: str) -> tuple[str, ...]:
+        """Return the columns of X made of one feature: its codes, or itself."""
+        if feature not in self.levels:
+            return (feature,)
+        return tuple(f"{feature}_{level}" for level in self.levels[feature])
+
+    def chunks(self, table: Table, gaps: Gaps) -> Iterator[Chunk]:
+        """Yield X, y and weights batch by batch, and note in ``gaps`` what is missing; with "error", refuse it then."""
+        extra = [name for name in (self.target, self.weights) if name is not None]
+        for batch in table.batches([*self.features, *extra]):
+            known = gaps.total
+            X = self.matrix(batch, gaps)
+            own = {name: numbers(batch, name, gaps) for name in extra}
+            y = own[self.target] if self.target is not None else np.zeros(len(X))
+            weights = own[self.weights] if self.weights is not None else None
+            complete = None if gaps.total == known else _complete(X, y, weights)
+            gaps.n_rows += len(X)
+            if complete is None:
+                yield X, y, weights
+            elif self.missing != "error":
+                gaps.n_dropped += int((~complete).sum())
+                yield X[complete], y[complete], None if weights is None else weights[complete]
+        gaps.refuse(table.path, self.missing)
+
+    def matrix(self, batch: pa.RecordBatch, gaps: Gaps) -> Floats:
+        """Return the features of a batch as numbers; what is missing is NaN, unless it is to be filled."""
+        X = np.empty((batch.num_rows, len(self.columns)), order="F")
+        j = 0
+        for feature in self.features:
+            if feature in self.levels:
+                width = len(self.levels[feature])
+                X[:, j : j + width] = self._indicators(batch, feature, gaps)
+                j += width
+                continue
+            X[:, j] = numbers(batch, feature, gaps)
+            if feature in self.means:
+                X[np.isnan(X[:, j]), j] = self.means[feature]
+            j += 1
+        return X
+
+    def _indicators(self, batch: pa.RecordBatch, feature: str, gaps: Gaps) -> Floats:
+        """Return one 0/1 column per level; a gap is a row of NaN, unless gaps have a level of their own."""
+        values = spelled(batch, feature)
+        missing = np.array([value is None for value in values])
+        gaps.missing[feature] += int(missing.sum())
+        levels = {level: j for j, level in enumerate(self.levels[feature])}
+        unknown = sorted({value for value in values if value is not None and value not in levels})
+        if unknown:
+            raise InvalidInput(
+                f'column "{feature}" has {listing(unknown)}, which the model was not fitted to; '
+                f"it knows {listing(levels, limit=8)}"
+            )
+        filler = levels.get(NO_VALUE, -1)
+        codes = np.array([filler if value is None else levels[value] for value in values])
+        indicators: Floats = (codes[:, None] == np.arange(len(levels))).astype(np.float64)
+        indicators[codes < 0] = np.nan
+        return indicators
+
+
+@dataclass
+class Gaps:
+    """What a pass over the rows found missing or infinite, column by column, and how many rows it left out."""
+
+    missing: Counter[str] = field(default_factory=Counter)
+    infinite: Counter[str] = field(default_factory=Counter)
+    n_rows: int = 0
+    n_dropped: int = 0
+
+    @property
+    def total(self) -> int:
+        """The number of values that are missing or infinite."""
+        return self.missing.total() + self.infinite.total()
+
+    def refuse(self, path: str, policy: str) -> None:
+        """Refuse infinite values, missing ones if the policy is "error", and data of which no row is left."""
+        if +self.infinite:
+            counts = _counts(self.infinite)
+            raise InvalidInput(f"{path} has infinite values: {counts}; correct them, or --drop the column")
+        if policy == "error" and +self.missing:
+            raise InvalidInput(
+                f"{path} has missing values: {_counts(self.missing)} (of {self.n_rows:,} rows); leave such rows out "
+                "with --missing drop, fill in the column's mean with --missing mean, or --drop the column"
+            )
+        if self.n_rows and self.n_dropped == self.n_rows:
+            raise InvalidInput(f"{path}: every row has a missing value ({_counts(self.missing)}), so none is left")
+
+
+def prepare(
+    table: Table, *, target: str, weights: str | None = None, drop: Sequence[str] = (), encode: str | None = None,
+    missing: str = "error",
+) -> Preparation:
+    """Return the preparation of a table for fitting: a pass over it only if text or gaps ask for one."""
+    missing = chosen("--missing", missing, MISSING)
+    if encode is not None:
+        chosen("--encode", encode, ["onehot"])
+    table.require([target], "--target")
+    table.require([weights] if weights is not None else [], "--weights")
+    table.require(drop, "--drop")
+    out = {target, weights, *drop}
+    features = tuple(name for name in table.columns if name not in out)
+    if not features:
+        raise InvalidInput(f'{table.path} has no columns beside the target "{target}" and those left out')
+    for name, option in ((target, "--target"), (weights, "--weights")):
+        if name is not None and table.kinds[name] != "number":
+            raise InvalidInput(f'{option}: column "{name}" holds {_HOLDS[table.kinds[name]]}, not numbers')
+    _refuse_kinds(table, features, encode)
+    text = [name for name in features if table.kinds[name] == "text"]
+    levels = _levels(table, text, missing)
+    means = means_of(table, [name for name in features if name not in levels]) if missing == "mean" else {}
+    return Preparation(features, target, weights, levels, missing, means)
+
+
+_HOLDS = {"text": "text", "date": "dates", "other": "lists or records"}
+
+
+def _refuse_kinds(table: Table, features: Iterable[str], encode: str | None) -> None:
+    """Refuse columns that are no numbers, all at once, with the option that helps."""
+    kinds: dict[str, list[str]] = {}
+    for name in features:
+        kinds.setdefault(table.kinds[name], []).append(name)
+    problems = []
+    if "text" in kinds and encode is None:
+        problems.append(
+            f"{len(kinds['text'])} column(s) hold text: {listing(kinds['text'], limit=20)}; turn each value into a 0/1 "
+            "column with --encode onehot, or leave them out with --drop"
+        )
+    for kind in ("date", "other"):
+        if kind in kinds:
+            told = listing(kinds[kind], limit=20)
+            problems.append(f"{len(kinds[kind])} column(s) hold {_HOLDS[kind]}: {told}; leave them out with --drop")
+    if problems:
+        raise InvalidInput(f"{table.path}: " + "\n".join(problems))
+
+
+def _levels(table: Table, columns: Sequence[str], missing: str) -> dict[str, tuple[str, ...]]:
+    """Return the values of each text column, sorted; one pass."""
+    found: dict[str, dict[str, None]] = {name: {} for name in columns}
+    gaps = set()
+    for batch in table.batches(columns) if columns else ():
+        for name in columns:
+            values = dict.fromkeys(spelled(batch, name, unique=True))
+            if None in values:
+                gaps.add(name)
+                del values[None]
+            found[name] |= dict.fromkeys(str(value) for value in values)
+            _refuse_long(name, found[name])
+    filled = gaps if missing == "mean" else set()
+    return {name: (*sorted(found[name]), *([NO_VALUE] if name in filled else [])) for name in columns}
+
+
+def _refuse_long(name: str, levels: Mapping[str, None]) -> None:
+    if len(levels) > MAX_LEVELS:
+        raise InvalidInput(f'column "{name}" has more than {MAX_LEVELS:,} different values: leave it out with --drop')
+    if longest := next((level for level in levels if len(level) > MAX_LETTERS), None):
+        raise InvalidInput(
+            f'column "{name}" has a value of {len(longest):,} letters ("{longest[:20]}..."): leave it out with --drop'
+        )
+
+
+def means_of(table: Table, columns: Sequence[str]) -> dict[str, float]:
+    """Return the mean of what each column holds; one pass."""
+    totals, counts = np.zeros(len(columns)), np.zeros(len(columns))
+    for batch in table.batches(columns) if columns else ():
+        for j, name in enumerate(columns):
+            values = numbers(batch, name, Gaps())
+            known = np.isfinite(values)
+            totals[j] += values[known].sum()
+            counts[j] += known.sum()
+    if empty := [name for name, count in zip(columns, counts, strict=True) if not count]:
+        raise InvalidInput(f"{table.path}: no value at all in {listing(empty)}, so no mean; leave them out with --drop")
+    return dict(zip(columns, (totals / counts).tolist(), strict=True))
+
+
+def numbers(batch: pa.RecordBatch, name: str, gaps: Gaps) -> Floats:
+    """Return one column as floats, what is missing as NaN, and count what is missing or infinite."""
+    import pyarrow as pa
+
+    column = batch.column(batch.schema.get_field_index(name))
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if column.type != pa.float64():
+        column = column.cast(pa.float64(), safe=False)
+    values: Floats = column.to_numpy(zero_copy_only=False)
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = not np.isfinite(values.sum())  # one pass that proves most columns whole
+    if suspicious:
+        gaps.missing[name] += int(np.isnan(values).sum())
+        gaps.infinite[name] += int(np.isinf(values).sum())
+    return values
+
+
+def spelled(batch: pa.RecordBatch, name: str, *, unique: bool = False) -> list[Any]:
+    """Return the text of one column, None where it is missing; ``unique`` returns each text once."""
+    column = batch.column(batch.schema.get_field_index(name))
+    return list((column.unique() if unique else column).to_pylist())
+
+
+def _complete(X: Floats, y: Floats, weights: Floats | None) -> NDArray[np.bool_] | None:
+    """Return which rows have no gap; None where all are whole."""
+    whole = np.isfinite(X).all(axis=1) & np.isfinite(y)
+    whole = whole if weights is None else whole & np.isfinite(weights)
+    return None if whole.all() else np.asarray(whole)
+
+
+def _counts(counter: Counter[str], limit: int = 20) -> str:
+    """Return the counts per column, the largest first."""
+    pairs = [(name, count) for name, count in counter.most_common() if count]
+    more = f" and {len(pairs) - limit} more columns" if len(pairs) > limit else ""
+    return ", ".join(f'"{name}" {count:,}' for name, count in pairs[:limit]) + more

@@ -1,0 +1,61 @@
+"""Files of columns through one layer: CSV with any delimiter (gzip or not), Parquet, Arrow or Feather, NPZ.
+
+The readers are pyarrow's and NumPy's; this layer finds out what a file is, says what is wrong with it in terms of
+the command line, and bounds what a hostile file can cost.
+"""
+
+from __future__ import annotations
+
+import os
+
+from formulations.errors import InvalidInput
+from partls.tables.table import Table
+
+__all__ = ["Table", "open_table"]
+
+
+def open_table(
+    path: str | os.PathLike[str], *, delimiter: str | None = None, encoding: str | None = None, decimal: str = "."
+) -> Table:
+    """Return the table in a file; its content says what it is, not its name.
+
+    Parameters
+    ----------
+    path
+        The file.
+    delimiter, encoding, decimal
+        How a text file is written. By default the delimiter is the one its header has most of, and the encoding
+        UTF-8, or UTF-16 if it begins with that mark.
+    """
+    name = os.fspath(path)
+    start = _first_bytes(name)
+    if start.startswith(b"PAR1"):
+        from partls.tables.columnar import ParquetTable
+
+        return ParquetTable(name)
+    if start.startswith(b"ARROW1"):
+        from partls.tables.columnar import ArrowTable
+
+        return ArrowTable(name)
+    if start.startswith(b"PK\x03\x04"):
+        from partls.tables.arrays import ArrayTable
+
+        return ArrayTable(name)
+    from partls.tables.delimited import DelimitedTable
+
+    return DelimitedTable(name, delimiter=delimiter, encoding=encoding, decimal=decimal)
+
+
+def _first_bytes(path: str) -> bytes:
+    if os.path.isdir(path):
+        raise InvalidInput(f"{path} is a directory; give the file that holds the data")
+    try:
+        with open(path, "rb") as file:
+            start = file.read(8)
+    except FileNotFoundError:
+        raise InvalidInput(f"{path}: there is no such file") from None
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"{path} cannot be read ({error})") from None
+    if not start:
+        raise InvalidInput(f"{path} is empty")
+    return start

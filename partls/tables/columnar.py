@@ -1,0 +1,99 @@
+"""Parquet and Arrow (Feather) files, read by pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from formulations.errors import InvalidInput
+from partls.tables.table import BATCH_ROWS, Table, kind_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_READ_AHEAD = 4  # batches that are decoded while the last one is used
+_LARGEST_PIECE = 2 * 2**30  # bytes of one column in one row group, decompressed: what a reader must hold at once
+
+
+class ParquetTable(Table):
+    """A Parquet file."""
+
+    def __init__(self, path: str) -> None:
+        import pyarrow as pa
+        from pyarrow import dataset
+
+        try:
+            _refuse_bomb(path)
+            # Buffered ahead, the bytes of a file would stay in memory until its last row is read.
+            lean = dataset.ParquetFragmentScanOptions(pre_buffer=False)
+            form = dataset.ParquetFileFormat(default_fragment_scan_options=lean)
+            self._data = dataset.dataset(path, format=form)
+            n_rows = self._data.count_rows()
+        except (pa.ArrowException, OSError) as error:
+            raise InvalidInput(f"{path} cannot be read as Parquet ({error})") from None
+        super().__init__(path, _kinds(self._data.schema), n_rows)
+
+    def _read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        scanner = self._data.scanner(
+            columns=list(columns), batch_size=BATCH_ROWS, batch_readahead=_READ_AHEAD, fragment_readahead=1
+        )
+        try:
+            yield from scanner.to_batches()
+        except (pa.ArrowException, OSError) as error:
+            raise InvalidInput(f"{self.path} is damaged ({error})") from None
+
+
+class ArrowTable(Table):
+    """An Arrow or Feather file, mapped into memory."""
+
+    def __init__(self, path: str) -> None:
+        import pyarrow as pa
+
+        try:
+            with pa.memory_map(path) as source, pa.ipc.open_file(source) as reader:
+                self._schema, self._n_batches = reader.schema, reader.num_record_batches
+        except (pa.ArrowException, OSError) as error:
+            raise InvalidInput(f"{path} cannot be read as Arrow ({error})") from None
+        self._n_read = 0
+        super().__init__(path, _kinds(self._schema))
+
+    def _read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        wanted = pa.ipc.IpcReadOptions(included_fields=[self._schema.get_field_index(name) for name in columns])
+        try:
+            with pa.memory_map(self.path) as source, pa.ipc.open_file(source, options=wanted) as reader:
+                for i in range(self._n_batches):
+                    batch, self._n_read = reader.get_batch(i), i + 1
+                    for start in range(0, batch.num_rows, BATCH_ROWS):
+                        yield batch.slice(start, BATCH_ROWS)
+        except (pa.ArrowException, OSError) as error:
+            raise InvalidInput(f"{self.path} is damaged ({error})") from None
+
+    @property
+    def share_read(self) -> float | None:
+        """The share of the file's record batches that were read."""
+        return self._n_read / max(self._n_batches, 1)
+
+
+def _kinds(schema: pa.Schema) -> list[tuple[str, str]]:
+    return list(zip(schema.names, map(kind_of, schema.types), strict=True))
+
+
+def _refuse_bomb(path: str) -> None:
+    """Refuse a file with a piece too large to be decompressed in memory."""
+    from pyarrow import parquet
+
+    metadata = parquet.read_metadata(path)
+    for i in range(metadata.num_row_groups):
+        group = metadata.row_group(i)
+        for j in range(group.num_columns):
+            piece = group.column(j)
+            if piece.total_uncompressed_size > _LARGEST_PIECE:
+                size = piece.total_uncompressed_size / 2**30
+                raise InvalidInput(
+                    f'{path}: column "{piece.path_in_schema}" unpacks to {size:.1f} GiB in one row group; '
+                    "write the file with smaller row groups"
+                )

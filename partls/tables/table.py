@@ -1,0 +1,83 @@
+"""Table: a file of named columns that is read in batches of rows, as often as needed, and never as a whole."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from formulations.errors import InvalidInput, listing, suggestion
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BATCH_ROWS = 32_768
+
+
+class Table(ABC):
+    """Named columns in a file.
+
+    Attributes
+    ----------
+    path
+        The file, as messages call it.
+    kinds
+        For each column, in the order of the file: "number", "text", "date" or "other".
+    n_rows
+        The number of rows where the file says it, else None.
+    """
+
+    def __init__(self, path: str, kinds: Iterable[tuple[str, str]], n_rows: int | None = None) -> None:
+        pairs = list(kinds)
+        repeated = [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
+        if repeated:
+            raise InvalidInput(f"{path}: several columns are called {listing(repeated)}; give each a name of its own")
+        if not pairs:
+            raise InvalidInput(f"{path} has no columns")
+        self.path, self.kinds, self.n_rows = path, dict(pairs), n_rows
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, in the order of the file."""
+        return tuple(self.kinds)
+
+    def require(self, names: Iterable[str], what: str) -> None:
+        """Refuse names that no column has; ``what`` says where they were given."""
+        for name in names:
+            if name not in self.kinds:
+                hint = suggestion(name, self.kinds) or f"; the columns are {listing(self.kinds, limit=12)}"
+                raise InvalidInput(f'{what}: {self.path} has no column "{name}"{hint}')
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of some columns, batch by batch; refuse a file without rows."""
+        n_rows = 0
+        for batch in self._read(columns):
+            n_rows += batch.num_rows
+            if batch.num_rows:
+                yield batch
+        if not n_rows:
+            raise InvalidInput(f"{self.path} has a header but no rows")
+
+    @abstractmethod
+    def _read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield all batches."""
+
+    @property
+    def share_read(self) -> float | None:
+        """How much of the file the current pass has read, where that is known before the end."""
+        return None
+
+
+def kind_of(dtype: pa.DataType) -> str:
+    """Return what a type of Arrow holds: numbers (truth values and empty columns included), text, dates or neither."""
+    from pyarrow import types
+
+    number = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
+    if any(is_kind(dtype) for is_kind in number):
+        return "number"
+    if types.is_dictionary(dtype):
+        return kind_of(dtype.value_type)
+    if types.is_string(dtype) or types.is_large_string(dtype):
+        return "text"
+    return "date" if types.is_temporal(dtype) else "other"

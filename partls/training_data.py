@@ -1,0 +1,99 @@
+"""The rows to fit: kept as they are while memory lasts, beyond that folded into a few that stand for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
+
+import numpy as np
+
+from formulations.data import Floats
+from formulations.equivalent_rows import Chunk, equivalent_rows
+from formulations.errors import InvalidInput
+from partls.preparation import Gaps, Preparation
+from partls.tables import Table
+
+DEFAULT_MEMORY = 1024.0  # MiB
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """X, y and weights: the rows of a file, or, if ``folded``, weighted rows with the same objective.
+
+    Attributes
+    ----------
+    n_rows, n_dropped
+        Rows of the file that count, and rows left out for what they miss.
+    centre, scale
+        What was taken from each column and what it was divided by, where the columns were standardised.
+    """
+
+    X: Floats
+    y: Floats
+    sample_weight: Floats | None
+    columns: tuple[str, ...]
+    n_rows: int
+    n_dropped: int = 0
+    folded: bool = False
+    centre: Floats | None = None
+    scale: Floats | None = None
+
+    def standardised(self) -> TrainingData:
+        """Return columns of mean zero and standard deviation one; a constant column only loses its mean."""
+        weights = np.ones(len(self.y)) if self.sample_weight is None else self.sample_weight
+        centre = weights @ self.X / weights.sum()
+        moved = self.X - centre
+        spread = np.sqrt(weights @ np.square(moved) / weights.sum())
+        size = np.sqrt(weights @ np.square(self.X) / weights.sum())
+        scale = np.where(spread > 1e-14 * size, spread, 1.0)
+        return replace(self, X=moved / scale, centre=centre, scale=scale)
+
+
+def read_rows(
+    table: Table, preparation: Preparation, *, memory: float = DEFAULT_MEMORY,
+    watch: Callable[[Iterable[Chunk]], Iterable[Chunk]] = lambda chunks: chunks,
+) -> TrainingData:
+    """Return the rows of a table, in one pass and in at most about ``memory`` MiB.
+
+    ``watch`` sees every chunk pass by, to show progress.
+    """
+    if not memory >= 0:
+        raise InvalidInput(f"--memory {memory} must be at least 0")
+    gaps = Gaps()
+    chunks = iter(watch(_checked(preparation.chunks(table, gaps), preparation.weights)))
+    columns = preparation.columns
+    kept: list[Chunk] = []
+    size = 0
+    for chunk in chunks:
+        kept.append(chunk)
+        size += chunk[0].nbytes
+        # Joining the kept rows needs their size once more; few rows are never folded: they would not get fewer.
+        if 2 * size > memory * 2**20 and sum(len(y) for _, y, _ in kept) > 2 * len(columns) + 3:
+            rows = equivalent_rows(chain(_handed_over(kept), chunks), len(columns))
+            return TrainingData(rows.X, rows.y, rows.sample_weight, columns, rows.n_rows, gaps.n_dropped, folded=True)
+    X = np.concatenate([X for X, _, _ in kept])
+    y = np.concatenate([y for _, y, _ in kept])
+    weights = None
+    if preparation.weights is not None:
+        weights = np.concatenate([w for _, _, w in kept if w is not None])
+        if not weights.any():
+            raise InvalidInput(f'--weights: column "{preparation.weights}" is zero in every row')
+    return TrainingData(X, y, weights, columns, len(y), gaps.n_dropped)
+
+
+def _handed_over(kept: list[Chunk]) -> Iterator[Chunk]:
+    """Yield the chunks kept so far, first come first, each freed as it is used."""
+    while kept:
+        yield kept.pop(0)
+
+
+def _checked(chunks: Iterable[Chunk], name: str | None) -> Iterator[Chunk]:
+    """Pass chunks on; refuse a negative weight."""
+    first = 0
+    for X, y, weights in chunks:
+        if weights is not None and (weights < 0).any():
+            i = int(np.flatnonzero(weights < 0)[0])
+            raise InvalidInput(f'--weights: column "{name}", row {first + i + 1} is {weights[i]:g}; it must be >= 0')
+        first += len(y)
+        yield X, y, weights

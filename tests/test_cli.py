@@ -1,0 +1,451 @@
+"""The command line on real files: what it prints, how it ends, what it leaves behind."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner, Result
+
+import partls
+from formulations.equivalence import from_coef
+from partls.cli import app
+from tests.oracles import brute_force
+from tests.test_limits import in_terminal
+
+GROUPS = {"size": ["area", "rooms"], "place": ["noise", "distance"], "age": ["age"]}
+COLUMNS = [column for members in GROUPS.values() for column in members]
+
+
+def houses(n_rows: int = 80) -> pd.DataFrame:
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(n_rows, 5)) + 0.6 * rng.normal(size=(n_rows, 1))
+    data = pd.DataFrame(X, columns=COLUMNS)
+    data["price"] = X @ [2.0, 0.7, -1.0, 0.6, -0.4] + 5 + rng.normal(size=n_rows)
+    data["times"] = rng.integers(1, 4, n_rows)
+    return data
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    houses().to_csv("houses.csv", index=False)
+    lines = [f"{name} = {json.dumps(members)}" for name, members in GROUPS.items()]
+    Path("groups.toml").write_text("[groups]\n" + "\n".join(lines), encoding="utf-8")
+    return tmp_path
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+FIT = ("fit", "houses.csv", "--target", "price", "--groups", "groups.toml", "--drop", "times")
+
+
+def document(*arguments: object, code: int = 0) -> dict:
+    result = run(*arguments, "--json")
+    assert result.exit_code == code, result.output
+    return json.loads(result.stdout)
+
+
+def message(*arguments: object) -> str:
+    """The one message of a command that refuses its input: nothing on standard output, no traceback."""
+    result = run(*arguments)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    return result.stderr
+
+
+def oracle(**options) -> float:
+    data = houses()
+    labels = [list(GROUPS).index(name) for name, members in GROUPS.items() for _ in members]
+    return brute_force(data[COLUMNS].to_numpy(), data["price"].to_numpy(), labels, **options).objective
+
+
+# fit
+
+
+def test_fit_finds_the_optimum_and_prints_it(folder: Path) -> None:
+    told = document(*FIT)
+    assert told["status"] == "OPTIMAL"
+    assert told["objective"] == pytest.approx(oracle(fit_intercept=True), rel=1e-9)
+    assert told["rows"] == 80
+    assert list(told["groups"]) == list(GROUPS)
+    for group in told["groups"].values():
+        assert sum(group["alpha"].values()) == pytest.approx(1)
+    shown = run(*FIT)
+    assert shown.exit_code == 0
+    assert re.search(r"size .*\+ .*area", shown.stdout)
+    assert "optimal" in shown.stdout and "proven gap" in shown.stdout
+    assert shown.stderr == ""  # quiet when piped
+
+
+@pytest.mark.parametrize(("given", "options"), [
+    (("--eta", "3"), {"eta": 3.0}),
+    (("--eta", "3", "--penalty", "l1"), {"eta": 3.0, "penalty": "l1"}),
+    (("--no-intercept",), {"fit_intercept": False}),
+    (("--method", "enumerate"), {}),
+    (("--relaxation", "unconstrained", "--n-jobs", "2"), {}),
+    (("--memory", "0"), {}),
+    (("--memory", "0", "--eta", "3", "--penalty", "l1"), {"eta": 3.0, "penalty": "l1"}),
+], ids=" ".join)
+def test_the_options_of_fit(given: tuple[str, ...], options: dict, folder: Path) -> None:
+    told = document(*FIT, *given)
+    assert told["objective"] == pytest.approx(oracle(**{"fit_intercept": True, **options}), rel=1e-9)
+    assert told["folded"] == ("--memory" in given)
+    assert told["rows"] == 80
+
+
+def test_weights_count_rows_so_often(folder: Path) -> None:
+    weighted = document(*FIT[:-2], "--weights", "times")
+    data = houses()
+    repeated = data.loc[data.index.repeat(data["times"])].drop(columns="times")
+    repeated.to_csv("repeated.csv", index=False)
+    plain = document("fit", "repeated.csv", *FIT[2:-2])
+    assert weighted["objective"] == pytest.approx(plain["objective"], rel=1e-10)
+    assert weighted["rows"] == 80 < plain["rows"]
+
+
+def test_a_saved_model_predicts_the_same_everywhere(folder: Path) -> None:
+    told = document(*FIT, "--out", "model.json")
+    data = houses()
+    expected = data[COLUMNS].to_numpy() @ [told["coef"][name] for name in COLUMNS] + told["intercept"]
+    model = partls.PartLSRegressor.load("model.json")
+    np.testing.assert_allclose(model.predict(data[COLUMNS]), expected, rtol=1e-12)
+    shuffled = data[["noise", "price", "age", "rooms", "distance", "area"]]
+    shuffled.to_parquet("new.parquet")
+    for out in ("p.csv", "p.parquet", "p.feather"):
+        assert run("predict", "model.json", "new.parquet", "--out", out).exit_code == 0
+        reader = {"csv": pd.read_csv, "parquet": pd.read_parquet, "feather": pd.read_feather}[out[2:]]
+        np.testing.assert_allclose(reader(out)["predicted price"], expected, rtol=1e-12)
+    np.testing.assert_allclose(document("predict", "model.json", "houses.csv")["predictions"], expected, rtol=1e-12)
+    assert not list(folder.glob("*.part"))
+
+
+def test_standardised_models_are_saved_in_the_units_of_the_data(folder: Path) -> None:
+    told = document(*FIT, "--standardize", "--eta", "5", "--out", "model.json")
+    data = houses()
+    Z = data[COLUMNS].to_numpy()
+    Z = (Z - Z.mean(axis=0)) / Z.std(axis=0)
+    labels = [list(GROUPS).index(name) for name, members in GROUPS.items() for _ in members]
+    expected = brute_force(Z, data["price"].to_numpy(), labels, eta=5.0, fit_intercept=True)
+    assert told["objective"] == pytest.approx(expected.objective, rel=1e-9)
+    scaled = Z @ [told["coef"][name] for name in COLUMNS] + told["intercept"]
+    model = partls.PartLSRegressor.load("model.json")
+    np.testing.assert_allclose(model.predict(data[COLUMNS]), scaled, rtol=1e-10)
+    np.testing.assert_allclose(model.beta_, from_coef(model.coef_, model.partition_)[1])
+    explained = document("explain", "model.json", "houses.csv")
+    assert explained["price_of_constraint"]["objective"] == pytest.approx(told["objective"], rel=1e-9)
+
+
+def test_text_and_gaps_are_treated_alike_in_fit_and_predict(folder: Path) -> None:
+    data = houses().drop(columns="times")
+    data["town"] = np.where(data["age"] > 0, "oslo", "rome")
+    data.loc[3, "area"] = np.nan
+    data.loc[5, "town"] = None
+    data.to_csv("towns.csv", index=False)
+    Path("towns.toml").write_text(
+        Path("groups.toml").read_text(encoding="utf-8").replace('age = ["age"]', 'age = ["age", "town"]'), "utf-8"
+    )
+    fit = ("fit", "towns.csv", "--target", "price", "--groups", "towns.toml", "--encode", "onehot", "--out", "m.json")
+    told = document(*fit, "--missing", "mean")
+    assert list(told["groups"]["age"]["alpha"]) == ["age", "town_oslo", "town_rome", "town_(missing)"]
+    area = data["area"].fillna(data["area"].mean())
+    hand = data.assign(area=area)[COLUMNS].to_numpy() @ [told["coef"][name] for name in COLUMNS] + told["intercept"]
+    hand += data["town"].fillna("(missing)").map(lambda town: told["coef"][f"town_{town}"]).to_numpy()
+    np.testing.assert_allclose(document("predict", "m.json", "towns.csv")["predictions"], hand, rtol=1e-9)
+    assert document(*fit, "--missing", "drop")["rows_dropped"] == 2
+    predicted = document("predict", "m.json", "towns.csv")["predictions"]
+    assert [i for i, value in enumerate(predicted) if value is None] == [3, 5]
+    assert 'missing values: "area" 1, "town" 1' in message(*fit)
+
+
+def test_ungrouped_columns_may_be_free(folder: Path) -> None:
+    Path("some.toml").write_text('[groups]\nsize = ["area", "rooms"]\n', encoding="utf-8")
+    told = message("fit", "houses.csv", "--target", "price", "--groups", "some.toml")
+    assert "in no group" in told and "--ungrouped free" in told and "--drop" in told
+    free = document("fit", "houses.csv", "--target", "price", "--groups", "some.toml", "--ungrouped", "free")
+    assert list(free["groups"]) == ["size"]
+
+
+# How a run ends
+
+
+def hard_files(folder: Path) -> tuple[str, ...]:
+    """60 groups and a target that is noise: a search that does not end by itself for a long time."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 240)) + rng.normal(size=(400, 1))
+    data = pd.DataFrame(X, columns=[f"x{j}" for j in range(240)]).assign(y=rng.normal(size=400))
+    data.to_parquet(folder / "hard.parquet")
+    rows = "".join(f"x{j},g{j % 60}\n" for j in range(240))
+    (folder / "hard.csv").write_text("feature,group\n" + rows, encoding="utf-8")
+    return ("fit", str(folder / "hard.parquet"), "--target", "y", "--groups", str(folder / "hard.csv"))
+
+
+def test_a_limit_ends_with_3_and_a_usable_model(folder: Path) -> None:
+    told = document(*hard_files(folder), "--time-limit", "0", "--out", "model.json", code=3)
+    assert told["status"] == "TIME_LIMIT"
+    assert not told["proven"]
+    assert 0 < told["lower_bound"] < told["objective"]
+    assert partls.PartLSRegressor.load("model.json").objective_ == told["objective"]
+    result = run(*hard_files(folder), "--time-limit", "0")
+    assert result.exit_code == 3
+    assert "time limit: no model can be more than" in result.stderr
+    assert "use --out to keep the best model so far" in result.stderr
+
+
+def test_a_gap_that_is_reached_ends_with_0(folder: Path) -> None:
+    told = document(*hard_files(folder), "--gap", "0.99")
+    assert told["status"] == "GAP_REACHED"
+
+
+def test_ctrl_c_saves_the_incumbent(folder: Path) -> None:
+    arguments = ["partls", *hard_files(folder), "--time-limit", "300", "--out", str(folder / "model.json"), "--json"]
+    script = (
+        "import signal, sys\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        f"sys.argv = {arguments}\nfrom partls.cli import main\nmain()\n"
+    )
+    out, shown, code = in_terminal(script, interrupt_at=b"incumbent")
+    assert code == 130, shown
+    told = json.loads(out)  # one document and nothing else
+    assert told["status"] == "INTERRUPTED"
+    assert "reading and compressing" in shown
+    assert "the best model so far is saved to" in shown
+    assert re.search(r"[\d,]+ nodes .*incumbent .*bound .*gap .*nodes/s", shown)
+    model = partls.PartLSRegressor.load(folder / "model.json")
+    assert model.status_ is partls.Status.INTERRUPTED
+    assert model.objective_ == told["objective"]
+
+
+def test_the_installed_command_ends_with_2_and_one_line(folder: Path) -> None:
+    code = "from partls.cli import main; main()"
+    root = str(Path(__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-c", code, "fit", "nowhere.csv", "--target", "y", "--groups", "groups.toml"],
+        capture_output=True, text=True, env={"PYTHONPATH": root, "PATH": ""}, timeout=120,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "error: nowhere.csv: there is no such file\n"
+
+
+def test_bad_input_is_one_message(folder: Path) -> None:
+    def fit(**changes: str) -> str:
+        options = {"target": "price", "groups": "groups.toml", "drop": "times", **changes}
+        given = [part for name, value in options.items() for part in (f"--{name.replace('_', '-')}", value)]
+        return message("fit", "houses.csv", *given)
+
+    Path("folder").mkdir()
+    assert "folder: this is a directory; give the file that lists the groups" in fit(groups="folder")
+    assert "there is no such file" in fit(groups="none.toml")
+    assert 'has no column "prise"; did you mean "price"?' in fit(target="prise")
+    assert 'did you mean "enumerate"?' in fit(method="enumerat")
+    assert 'did you mean "perspective"?' in fit(relaxation="perspectiv")
+    assert "--penalty='l3' is not one of ['l2', 'l1']" in fit(penalty="l3")
+    assert "eta" in fit(eta="-1")
+    assert "time_limit=-1.0 must be" in fit(time_limit="-1")
+    assert "--out folder is a directory" in fit(out="folder")
+    assert "the directory nowhere does not exist" in fit(out="nowhere/model.json")
+    assert '--decimal ";" must be' in fit(decimal=";")
+    assert '--delimiter "ab" must be one character' in fit(delimiter="ab")
+    assert "--memory -1.0 must be at least 0" in fit(memory="-1")
+    assert "--report shows every row" in fit(memory="0", report="page.html")
+    assert "--relaxation" in message(*FIT, "--relaxaton", "x")
+    assert "fit" in message("fitt")
+
+
+def test_a_hostile_column_name_is_shown_and_not_obeyed(folder: Path) -> None:
+    name = "\x1b[2J<img onerror=1>[red]"
+    data = houses().rename(columns={"age": name})
+    data.to_parquet("evil.parquet")
+    groups = f"[groups]\nall = {json.dumps(COLUMNS[:-1])}\n{json.dumps(name)} = [{json.dumps(name)}]\n"
+    Path("evil.toml").write_text(groups, encoding="utf-8")
+    result = run("fit", "evil.parquet", "--target", "price", "--groups", "evil.toml", "--drop", "times")
+    assert result.exit_code == 0
+    assert "\x1b" not in result.output
+    assert result.stdout.count("<img onerror=1>[red]") == 2  # as a group and as a feature, in full
+    told = message("fit", "evil.parquet", "--target", "price", "--groups", "groups.toml", "--drop", "times")
+    assert "\x1b" not in told and "\\x1b[2J<img" in told
+
+
+def test_extreme_numbers_and_a_single_row(folder: Path) -> None:
+    groups = ("--target", "y", "--groups", "g.toml")
+    Path("g.toml").write_text('[groups]\nall = ["a", "b"]\n', encoding="utf-8")
+    Path("one.csv").write_text("a,b,y\n1,2,3\n", encoding="utf-8")
+    assert document("fit", "one.csv", *groups)["intercept"] == 3
+    Path("tiny.csv").write_text("a,b,y\n1e-100,2,1\n3e-100,1,2\n2e-100,5,3\n", encoding="utf-8")
+    assert document("fit", "tiny.csv", *groups)["status"] == "OPTIMAL"
+    Path("huge.csv").write_text("a,b,y\n1e308,2,1\n-1e308,1,2\n1e999,5,3\n", encoding="utf-8")
+    assert 'infinite values: "a" 1' in message("fit", "huge.csv", *groups)
+
+
+# The other commands
+
+
+def test_explain(folder: Path) -> None:
+    assert run(*FIT, "--out", "model.json").exit_code == 0
+    told = document("explain", "model.json", "houses.csv", "--bootstrap", "5")
+    assert set(told) == {"summary", "sign_certainty", "price_of_constraint", "bootstrap"}
+    result = partls.solve(houses()[COLUMNS], houses()["price"], GROUPS)
+    by_hand = partls.solve(houses()[COLUMNS], houses()["price"], GROUPS, signs={"size": "-"})
+    assert result.signs[0] == 1
+    assert told["sign_certainty"]["rows"][0]["flipped_objective"] == pytest.approx(by_hand.objective, rel=1e-9)
+    shown = run("explain", "model.json", "houses.csv")
+    assert shown.exit_code == 0
+    for word in ("80 rows", "Sign certainty", "Price of constraint", "optimal by bnb"):
+        assert word in shown.stdout
+    folded = document("explain", "model.json", "houses.csv", "--memory", "0")
+    assert folded["price_of_constraint"]["price"] == pytest.approx(told["price_of_constraint"]["price"], rel=1e-6)
+    assert folded["summary"]["n_rows"] == 80
+    assert "--bootstrap draws rows" in message("explain", "model.json", "houses.csv", "--memory", 0, "--bootstrap", 5)
+
+
+def test_explain_wants_the_data_of_the_fit(folder: Path) -> None:
+    assert run(*FIT, "--out", "model.json").exit_code == 0
+    houses(40).to_csv("other.csv", index=False)
+    assert "give the same file" in message("explain", "model.json", "other.csv")
+    assert 'has no column "price"' in message("explain", "model.json", write_without("price"))
+
+
+def write_without(column: str) -> str:
+    houses().drop(columns=column).to_csv("less.csv", index=False)
+    return "less.csv"
+
+
+def test_predict_refuses_what_it_cannot_use(folder: Path) -> None:
+    assert run(*FIT, "--out", "model.json").exit_code == 0
+    less = write_without("rooms")
+    assert 'lacks the column(s) "rooms", which the model needs' in message("predict", "model.json", less)
+    assert "the name must end in" in message("predict", "model.json", "houses.csv", "--out", "p.xlsx")
+    assert "there is no such file" in message("predict", "none.json", "houses.csv")
+    assert "is a directory" in message("predict", ".", "houses.csv")
+    Path("broken.json").write_text("{", encoding="utf-8")
+    assert "is not a usable model" in message("predict", "broken.json", "houses.csv")
+    changed = json.loads(Path("model.json").read_text(encoding="utf-8"))
+    for wrong in ({"features": ["a"]}, {"missing": "guess"}, {"levels": 3}, {"means": {"area": "x"}}):
+        bad = {**changed, "preparation": {**changed["preparation"], **wrong}}
+        Path("bad.json").write_text(json.dumps(bad), encoding="utf-8")
+        assert '"preparation"' in message("predict", "bad.json", "houses.csv")
+
+
+def test_a_model_saved_in_python_predicts_too(folder: Path) -> None:
+    model = partls.PartLSRegressor(GROUPS).fit(houses()[COLUMNS], houses()["price"])
+    model.save("python.json")
+    told = document("predict", "python.json", "houses.csv")["predictions"]
+    np.testing.assert_allclose(told, model.predict(houses()[COLUMNS]), rtol=1e-12)
+    assert "does not say which column is the target" in message("explain", "python.json", "houses.csv")
+
+
+def test_compare(folder: Path) -> None:
+    arguments = ("compare", *FIT[1:], "--relaxation", "active-set", "--relaxation", "unconstrained")
+    told = document(*arguments, "--depth", "1")
+    assert told["optimum"] == pytest.approx(oracle(fit_intercept=True), rel=1e-9)
+    assert [(row["relaxation"], row["depth"]) for row in told["relaxations"]] == [
+        ("active-set", 0), ("unconstrained", 0), ("active-set", 1), ("unconstrained", 1)
+    ]
+    assert all(row["bound"] <= told["optimum"] * (1 + 1e-9) for row in told["relaxations"] if row["depth"] == 0)
+    shown = run(*arguments)
+    assert "gap closed" in shown.stdout and "(optimum)" in shown.stdout
+    assert 'did you mean "active-set"?' in message("compare", *FIT[1:], "--relaxation", "activ-set")
+
+
+@pytest.mark.parametrize("by", ["correlation", "prefix", "column"])
+def test_a_drafted_groups_file_can_be_used(by: str, folder: Path) -> None:
+    init = ("groups", "init", "houses.csv", "--target", "price", "--drop", "times", "--by", by)
+    assert run(*init, "--out", "draft.toml").exit_code == 0
+    drafted = tomllib.loads(Path("draft.toml").read_text(encoding="utf-8"))["groups"]
+    assert sorted(column for members in drafted.values() for column in members) == sorted(COLUMNS)
+    assert document(*init)["groups"] == drafted
+    assert "is there already; replace it with --force" in message(*init, "--out", "draft.toml")
+    assert run("groups", "check", "houses.csv", "draft.toml", "--target", "price", "--drop", "times").exit_code == 0
+    fit = ("fit", "houses.csv", "--target", "price", "--groups", "draft.toml", "--drop", "times")
+    assert document(*fit)["status"] == "OPTIMAL"
+
+
+def test_drafts_find_what_belongs_together(folder: Path) -> None:
+    rng = np.random.default_rng(1)
+    wave, drift = rng.normal(size=(2, 60))
+    columns = {"sea_1": wave, "air.t": drift, "sea_2": wave + 0.1 * drift, "air.p": -drift, "flat": np.ones(60)}
+    pd.DataFrame(columns).assign(town="oslo", y=1.0).to_csv("w.csv", index=False)
+    init = ("groups", "init", "w.csv", "--target", "y")
+    assert sorted(map(sorted, document(*init)["groups"].values())) == [  # what moves against each other stays apart
+        ["air.p"], ["air.t"], ["flat"], ["sea_1", "sea_2"], ["town"]
+    ]
+    assert document(*init, "--by", "prefix")["groups"] == {
+        "sea": ["sea_1", "sea_2"], "air": ["air.t", "air.p"], "flat": ["flat"], "town": ["town"]
+    }
+    assert "--by='prefx' is not one of" in message(*init, "--by", "prefx")
+    assert "--threshold 3.0 must be between 0 and 1" in message(*init, "--threshold", "3")
+    assert "let the name end in .toml" in message(*init, "--out", "groups.csv")
+
+
+def test_check_tells_everything_at_once(folder: Path) -> None:
+    data = houses()
+    data["town"] = "oslo"
+    data.to_csv("houses.csv", index=False)
+    wrong = {
+        "size": ["area", "romms"], "place": ["noise", "area"], "none": [], "odd": [f"wrong{j}" for j in range(8)],
+        "late": ["price"],
+    }
+    text = "[groups]\n" + "\n".join(f"{name} = {json.dumps(members)}" for name, members in wrong.items())
+    Path("bad.toml").write_text(text, encoding="utf-8")
+    check = ("groups", "check", "houses.csv", "bad.toml", "--target", "price", "--weights", "times")
+    told = message(*check)
+    for problem in (
+        'group "size": unknown column "romms"; did you mean "rooms"?',
+        'column "area" is in group "size" and in group "place"',
+        'group "none" is empty',
+        'group "late": "price" is not among the features',
+        *(f'unknown column "wrong{j}"' for j in range(8)),
+        'column "rooms" is in no group', 'column "distance" is in no group', 'column "age" is in no group',
+        'column "town" holds text: use --encode onehot',
+    ):
+        assert problem in told, problem
+    listed = run(*check, "--json")
+    assert listed.exit_code == 2
+    assert len(json.loads(listed.stdout)["problems"]) == told.count("\n- ") + 1
+    assert 'if it is the target, say --target "price"' in message("groups", "check", "houses.csv", "groups.toml")
+    assert "is a directory" in message("groups", "check", "houses.csv", ".")
+    fine = run("groups", "check", "houses.csv", "groups.toml", "--target", "price", "--drop", "times", "--drop", "town")
+    assert fine.exit_code == 0
+    assert "5 columns in 3 groups: size (2), place (2), age (1)" in fine.stdout
+
+
+def test_demo() -> None:
+    told = document("demo")
+    assert told["status"] == "OPTIMAL"
+    assert told["audit_passed"]
+    assert told["groups"]["body"]["sign"] == 1
+    shown = run("demo")
+    assert shown.exit_code == 0
+    assert "triglycerides" in shown.stdout and "audit passed" in shown.stdout
+
+
+# Help
+
+
+@pytest.mark.parametrize("command", [
+    ["--help"], ["fit", "--help"], ["predict", "--help"], ["explain", "--help"], ["compare", "--help"],
+    ["groups", "init", "--help"], ["groups", "check", "--help"], ["demo", "--help"],
+], ids=" ".join)
+def test_help_has_examples(command: list[str]) -> None:
+    shown = run(*command)
+    assert shown.exit_code == 0
+    assert re.search(r"partls (fit|predict|explain|compare|groups|demo)", shown.stdout)
+
+
+def test_the_shell_completes() -> None:
+    root = str(Path(__file__).parents[1])
+    code = "import sys; sys.argv = ['partls']; from partls.cli import main; main()"
+    words = {"_PARTLS_COMPLETE": "complete_bash", "COMP_WORDS": "partls fit --relaxation ", "COMP_CWORD": "3"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={"PYTHONPATH": root, **words}, timeout=120
+    )
+    assert {"active-set", "unconstrained", "perspective"} <= set(done.stdout.split()), done.stderr

@@ -1,0 +1,356 @@
+"""Files of every kind become the same numbers; what is wrong with one is told in one clear message."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zipfile
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import feather, parquet
+
+from partls import InvalidInput
+from partls.preparation import Gaps, Preparation, prepare
+from partls.tables import columnar, delimited, open_table
+from partls.training_data import TrainingData, read_rows
+
+
+def frame(n_rows: int = 50) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    columns = {"a": rng.normal(size=n_rows), "b": rng.integers(0, 9, n_rows), "y": rng.normal(size=n_rows)}
+    return pd.DataFrame(columns)
+
+
+def write(path: Path, data: pd.DataFrame) -> Path:
+    kind = path.suffix
+    if kind == ".parquet":
+        data.to_parquet(path)
+    elif kind == ".feather":
+        feather.write_feather(pa.Table.from_pandas(data), path)
+    elif kind == ".arrow":
+        with pa.ipc.new_file(path, pa.Table.from_pandas(data).schema) as writer:
+            writer.write(pa.Table.from_pandas(data))
+    elif kind == ".npz":
+        np.savez_compressed(path, **{name: data[name].to_numpy() for name in data})
+    else:
+        data.to_csv(path, index=False, sep={".tsv": "\t", ".ssv": ";", ".psv": "|"}.get(kind, ","))
+    return path
+
+
+def rows(path: Path, **options) -> TrainingData:
+    reading = {name: options.pop(name) for name in ("delimiter", "encoding", "decimal") if name in options}
+    memory = options.pop("memory", 1024.0)
+    table = open_table(path, **reading)
+    return read_rows(table, prepare(table, **{"target": "y", **options}), memory=memory)
+
+
+def refused(call, *args, **kwargs) -> str:
+    with pytest.raises(InvalidInput) as caught:
+        call(*args, **kwargs)
+    return str(caught.value)
+
+
+def text(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+# Formats
+
+
+@pytest.mark.parametrize("name", ["d.csv", "d.tsv", "d.ssv", "d.psv", "d.csv.gz", "d.parquet", "d.feather", "d.arrow",
+                                  "d.npz", "no_suffix"])
+def test_every_format_gives_the_same_numbers(name: str, tmp_path: Path) -> None:
+    data = frame()
+    got = rows(write(tmp_path / name, data))
+    assert got.columns == ("a", "b")
+    assert got.n_rows == 50
+    np.testing.assert_allclose(got.X, data[["a", "b"]], rtol=1e-15)
+    np.testing.assert_allclose(got.y, data["y"], rtol=1e-15)
+
+
+def test_the_content_says_what_a_file_is_not_its_name(tmp_path: Path) -> None:
+    parquet_file = write(tmp_path / "d.parquet", frame())
+    parquet_file.rename(tmp_path / "d.csv")
+    assert open_table(tmp_path / "d.csv").n_rows == 50
+
+
+def test_kinds_of_numbers(tmp_path: Path) -> None:
+    table = pa.table({
+        "small": pa.array([1, 2, None], pa.uint8()), "yes": [True, False, True],
+        "half": pa.array([1.5, 2, 3], pa.float32()),
+        "money": pa.array([Decimal("1.00"), Decimal(2), Decimal(3)], pa.decimal128(5, 2)), "y": [1.0, 2.0, 3.0],
+    })
+    parquet.write_table(table, tmp_path / "d.parquet")
+    got = rows(tmp_path / "d.parquet", missing="drop")
+    np.testing.assert_array_equal(got.X, [[1, 1, 1.5, 1], [2, 0, 2, 2]])
+    assert (got.n_rows, got.n_dropped) == (2, 1)
+
+
+def test_a_matrix_in_an_npz_file_names_its_columns(tmp_path: Path) -> None:
+    X = np.arange(6.0).reshape(3, 2)
+    np.savez(tmp_path / "d.npz", X=X, y=np.ones(3))
+    assert open_table(tmp_path / "d.npz").columns == ("X0", "X1", "y")
+    np.savez(tmp_path / "n.npz", X=X, y=np.ones(3), columns=np.array(["u", "v"]))
+    got = rows(tmp_path / "n.npz")
+    assert got.columns == ("u", "v")
+    np.testing.assert_array_equal(got.X, X)
+
+
+@pytest.mark.parametrize(("arrays", "message"), [
+    ({"a": np.ones(3), "y": np.ones(4)}, '"a" has 3 row(s), "y" has 4'),
+    ({"X": np.ones((2, 2, 2))}, 'the array "X" has 3 dimensions'),
+    ({"X": np.ones((2, 2)), "columns": np.array(["u"])}, '"columns" has 1 name(s) for the 2 column(s) of "X"'),
+    ({"X": np.ones((2, 2)), "columns": np.array(["u", "u"])}, 'several columns are called "u"'),
+    ({"a": np.array([{}], dtype=object)}, "is not an NPZ file of plain arrays"),
+])
+def test_npz_files_that_are_no_tables(arrays: dict, message: str, tmp_path: Path) -> None:
+    np.savez(tmp_path / "d.npz", **arrays)
+    assert message in refused(open_table, tmp_path / "d.npz")
+
+
+# Text files as they come
+
+
+@pytest.mark.parametrize(("content", "options"), [
+    (b"\xef\xbb\xbfa,y\n1,2\n3,4\n", {}),
+    (b"a,y\r\n1,2\r\n3,4\r\n", {}),
+    (b"a,y\r1,2\r3,4", {}),
+    ("a,y\n1,2\n3,4\n".encode("utf-16"), {}),
+    (b'"a","y"\n"1","2"\n"3","4"', {}),
+    (b"a\ty\n1\t2\n3\t4\n", {}),
+    (b"a y\n1 2\n3 4\n", {"delimiter": " "}),
+    (b"a;y\n1,0;2,0\n3,0;4\n", {"decimal": ","}),
+], ids=["bom", "crlf", "cr", "utf-16", "quoted", "tabs", "spaces", "decimal comma"])
+def test_text_is_read_however_it_is_written(content: bytes, options: dict, tmp_path: Path) -> None:
+    got = rows(text(tmp_path / "d.csv", content), **options)
+    np.testing.assert_array_equal(got.X, [[1], [3]])
+    np.testing.assert_array_equal(got.y, [2, 4])
+
+
+def test_latin_1_is_asked_for(tmp_path: Path) -> None:
+    path = text(tmp_path / "d.csv", "größe,y\n1,2\n3,4\n".encode("latin-1"))
+    assert "is not UTF-8 text; if an older program wrote it, try --encoding latin-1" in refused(open_table, path)
+    assert rows(path, encoding="latin-1").columns == ("größe",)
+    assert '--encoding "latin-9999" is unknown' in refused(open_table, path, encoding="latin-9999")
+
+
+def test_latin_1_far_down_a_text_column(tmp_path: Path) -> None:
+    path = text(tmp_path / "d.csv", b"c,y\n" + b"oslo,1\n" * 20_000 + "köln,2\n".encode("latin-1"))
+    assert "try --encoding latin-1" in refused(rows, path, encode="onehot")
+
+
+def test_an_unnamed_column_gets_a_name_that_can_be_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    frame(5).to_csv(path)  # with the index of pandas in front
+    assert rows(path).columns == ("unnamed_1", "a", "b")
+    np.testing.assert_allclose(rows(path, drop=["unnamed_1"]).X, frame(5)[["a", "b"]])
+
+
+def test_whole_numbers_may_turn_into_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delimited, "_BLOCK", 1 << 10)  # the first block decides about types
+    path = text(tmp_path / "d.csv", "a,b,y\n" + "1,,2\n" * 1000 + "1.5,7,2e1\n")
+    got = rows(path, missing="drop")
+    np.testing.assert_array_equal(got.X, [[1.5, 7]])
+    assert got.n_dropped == 1000
+
+
+# Hostile files: each a message
+
+
+HEADERS = {
+    "empty": (b"", "d.csv is empty"),
+    "blank": (b"\n \n\n", "d.csv is empty"),
+    "header only": (b"a,y\n", "d.csv has a header but no rows"),
+    "header without an end": (b"a,y", "d.csv has a header but no rows"),
+    "duplicates": (b"a,b,a,b,y\n1,2,3,4,5\n", 'several columns are called "a", "b"; give each a name of its own'),
+    "ragged": (b"a,y\n1,2\n1,2,3\n", "d.csv, line 3 has 3 cell(s), the header has 2: complete it or take it out"),
+    "late text": (b"a,y\n" + b"1,2\n" * 3000 + b"n/k,2\n",
+                  'column "a": "n/k" is not a number, and the first rows hold'),
+    "binary": (b"\x7fELF\0\0\0\0\n\0", "is neither text nor Parquet, Arrow, Feather or NPZ"),
+    "damaged gzip": (gzip.compress(b"a,y\n" + b"".join(b"%d,%d\n" % (i, i**7) for i in range(999)))[:-99],
+                     "damaged gzip"),
+    "damaged parquet": (b"PAR1" + b"\0" * 50, "cannot be read as Parquet"),
+    "damaged arrow": (b"ARROW1" + b"\0" * 50, "cannot be read as Arrow"),
+    "a zip of something else": (b"PK\x03\x04" + b"\0" * 50, "is not an NPZ file of plain arrays"),
+}
+
+
+@pytest.mark.parametrize(("content", "message"), HEADERS.values(), ids=HEADERS)
+def test_hostile_files(content: bytes, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delimited, "_BLOCK", 1 << 12)
+    told = refused(rows, text(tmp_path / "d.csv", content))
+    assert message in told
+    assert "d.csv" in told
+
+
+def test_the_row_of_a_wrong_length_is_found_far_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delimited, "_BLOCK", 1 << 12)
+    path = text(tmp_path / "d.csv", b"a,y\n" + b"1,2\n" * 5000 + b"1\n" + b"1,2\n" * 5000)
+    assert "line 5002 has 1 cell(s), the header has 2" in refused(rows, path)
+
+
+def test_files_that_are_not_there(tmp_path: Path) -> None:
+    assert "there is no such file" in refused(open_table, tmp_path / "d.csv")
+    assert "is a directory; give the file that holds the data" in refused(open_table, tmp_path)
+
+
+def test_a_giant_cell_is_bounded(tmp_path: Path) -> None:
+    path = text(tmp_path / "d.csv", b"a,y\n1,2\n" + b"9" * (17 << 20) + b",2\n")
+    assert "has a row longer than 8 MiB: a quote that is not closed, or a giant cell" in refused(rows, path)
+
+
+def test_an_open_quote_is_bounded(tmp_path: Path) -> None:
+    path = text(tmp_path / "d.csv", b'a,y\n1,"2\n' + b"1,2\n" * (5 << 20))
+    assert "a quote that is not closed" in refused(rows, path)
+
+
+def test_a_gzip_bomb_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delimited, "_UNPACKED", 1 << 20)
+    path = text(tmp_path / "d.csv.gz", gzip.compress(b"a,y\n" + b"0,0\n" * (4 << 20)))
+    told = refused(rows, path)
+    assert "250 times its size: this looks like a zip bomb; if you trust it, unpack it yourself" in told
+
+
+def test_an_npz_bomb_is_refused_before_it_unpacks(tmp_path: Path) -> None:
+    path = tmp_path / "d.npz"
+    np.savez_compressed(path, a=np.zeros(9 << 20))
+    assert "unpacks to 72 MiB" in refused(open_table, path)
+    assert "this looks like a zip bomb" in refused(open_table, path)
+
+
+def test_an_npz_file_that_lies_about_its_size(tmp_path: Path) -> None:
+    """The true size of an array is in its header inside the archive: NumPy must not allocate it unread."""
+    content = io.BytesIO()
+    np.lib.format.write_array_header_1_0(content, {"descr": "<f8", "fortran_order": False, "shape": (1 << 50,)})
+    with zipfile.ZipFile(tmp_path / "d.npz", "w") as archive:
+        archive.writestr("a.npy", content.getvalue())
+    assert "is not an NPZ file of plain arrays" in refused(open_table, tmp_path / "d.npz")
+
+
+def test_ten_thousand_columns(tmp_path: Path) -> None:
+    names = [f"column_{j}" for j in range(10_000)]
+    data = np.random.default_rng(0).normal(size=(20, 10_000)).round(6)
+    lines = [",".join([*names, "y"]), *(",".join([*map(str, row), "1"]) for row in data)]
+    path = text(tmp_path / "d.csv", "\n".join(lines))
+    got = rows(path, memory=0.0)
+    assert not got.folded  # twenty rows stay what they are
+    np.testing.assert_array_equal(got.X, data)
+
+
+def test_a_parquet_bomb_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columnar, "_LARGEST_PIECE", 1 << 20)
+    path = tmp_path / "d.parquet"
+    parquet.write_table(pa.table({"a": np.arange(1 << 18) * 0.5, "y": np.zeros(1 << 18)}), path, use_dictionary=["y"])
+    assert 'column "a" unpacks to 0.0 GiB in one row group; write the file with smaller' in refused(open_table, path)
+
+
+@pytest.mark.parametrize("name", ["d.parquet", "d.feather", "d.npz"])
+def test_a_table_without_rows(name: str, tmp_path: Path) -> None:
+    assert "has a header but no rows" in refused(rows, write(tmp_path / name, frame().iloc[:0]))
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".feather"])
+def test_memory_stays_flat_however_long_the_file(suffix: str, tmp_path: Path) -> None:
+    """The bytes that pyarrow holds at once, for ten times the rows."""
+    pool, held = pa.default_memory_pool(), []
+    for n_rows in (100_000, 1_000_000):
+        data = pa.table({name: np.random.default_rng(0).normal(size=n_rows) for name in "aby"})
+        path = tmp_path / f"{n_rows}{suffix}"
+        if suffix == ".parquet":
+            parquet.write_table(data, path, row_group_size=50_000)
+        else:
+            feather.write_feather(data, path, compression="lz4", chunksize=50_000)
+        del data
+        table, most = open_table(path), 0
+        before = pool.bytes_allocated()
+        for _ in table.batches(table.columns):
+            most = max(most, pool.bytes_allocated() - before)
+        held.append(most)
+    assert held[1] < 1.5 * held[0] + (4 << 20)
+
+
+# Columns that are no numbers, and gaps
+
+
+MIXED = "city,when,a,y\noslo,2024-01-31,1,1\nrome,2024-02-01,,2\n,2024-02-01,3,4\noslo,2024-03-01,5,5\n"
+
+
+def test_text_columns_are_listed_with_the_option_that_encodes_them(tmp_path: Path) -> None:
+    told = refused(rows, text(tmp_path / "d.csv", MIXED))
+    assert '1 column(s) hold text: "city"; turn each value into a 0/1 column with --encode onehot' in told
+    assert '1 column(s) hold dates: "when"; leave them out with --drop' in told
+    assert "--encode='one-hot' is not one of ['onehot']; did you mean" in refused(
+        rows, tmp_path / "d.csv", encode="one-hot"
+    )
+
+
+def test_missing_values_are_counted_by_column(tmp_path: Path) -> None:
+    path = text(tmp_path / "d.csv", "a,b,y\n1,,3\n,,4\n5,6,\n")
+    told = refused(rows, path)
+    assert 'd.csv has missing values: "b" 2, "a" 1, "y" 1 (of 3 rows)' in told
+    assert "--missing drop" in told and "--missing mean" in told
+    assert "every row has a missing value" in refused(rows, path, missing="drop")
+    assert "--missing='mode' is not one of" in refused(rows, path, missing="mode")
+
+
+def test_rows_with_gaps_are_dropped(tmp_path: Path) -> None:
+    got = rows(text(tmp_path / "d.csv", MIXED), drop=["when"], encode="onehot", missing="drop")
+    assert got.columns == ("city_oslo", "city_rome", "a")
+    np.testing.assert_array_equal(got.X, [[1, 0, 1], [1, 0, 5]])
+    np.testing.assert_array_equal(got.y, [1, 5])
+    assert got.n_dropped == 2
+
+
+def test_gaps_are_filled(tmp_path: Path) -> None:
+    got = rows(text(tmp_path / "d.csv", MIXED), drop=["when"], encode="onehot", missing="mean")
+    assert got.columns == ("city_oslo", "city_rome", "city_(missing)", "a")
+    np.testing.assert_array_equal(got.X, [[1, 0, 0, 1], [0, 1, 0, 3], [0, 0, 1, 3], [1, 0, 0, 5]])
+
+
+def test_a_column_without_any_value_has_no_mean(tmp_path: Path) -> None:
+    path = text(tmp_path / "d.csv", "a,y\n,1\n,2\n")
+    assert 'no value at all in "a", so no mean' in refused(rows, path, missing="mean")
+
+
+def test_infinite_values_are_refused_whatever_is_done_with_gaps(tmp_path: Path) -> None:
+    path = text(tmp_path / "d.csv", "a,y\ninf,1\n2,2\n-inf,1\n")
+    for missing in ("error", "drop", "mean"):
+        assert 'infinite values: "a" 2' in refused(rows, path, missing=missing)
+
+
+def test_columns_by_name_with_suggestions(tmp_path: Path) -> None:
+    path = write(tmp_path / "d.csv", frame())
+    assert '--target: ' in refused(rows, path, target="Y2")
+    assert 'd.csv has no column "yy"' in refused(rows, path, target="yy")
+    assert 'has no column "A"; did you mean "a"?' in refused(rows, path, drop=["A"])
+    assert 'has no column "zzz"; the columns are "a", "b", "y"' in refused(rows, path, weights="zzz")
+    assert "has no columns beside the target" in refused(rows, path, drop=["a", "b"])
+    words = text(tmp_path / "w.csv", "a,y\n1,low\n2,high\n")
+    assert '--target: column "y" holds text, not numbers' in refused(rows, words)
+
+
+def test_weights_must_count(tmp_path: Path) -> None:
+    path = text(tmp_path / "d.csv", "a,w,y\n1,1,1\n2,-3,2\n")
+    assert '--weights: column "w", row 2 is -3; it must be >= 0' in refused(rows, path, weights="w")
+    path = text(tmp_path / "z.csv", "a,w,y\n1,0,1\n2,0,2\n")
+    assert '--weights: column "w" is zero in every row' in refused(rows, path, weights="w")
+
+
+def test_text_of_too_many_values_is_refused(tmp_path: Path) -> None:
+    path = text(tmp_path / "d.csv", "id,y\n" + "".join(f"n{i},1\n" for i in range(1500)))
+    assert 'column "id" has more than 1,000 different values' in refused(rows, path, encode="onehot")
+    path = text(tmp_path / "e.csv", "id,y\n" + "x" * 300 + ",1\n")
+    assert 'column "id" has a value of 300 letters' in refused(rows, path, encode="onehot")
+
+
+def test_a_level_the_fit_has_not_seen(tmp_path: Path) -> None:
+    table = open_table(text(tmp_path / "d.csv", "city,y\noslo,1\nbonn,2\n"))
+    preparation = Preparation(("city",), "y", levels={"city": ("oslo", "rome")})
+    told = refused(lambda: list(preparation.chunks(table, Gaps())))
+    assert 'column "city" has "bonn", which the model was not fitted to; it knows "oslo", "rome"' in told
