@@ -20,6 +20,7 @@ from formulations.signs import SignPattern
 from formulations.subset_sum import balanced_value, subset_sum
 
 if TYPE_CHECKING:
+    from formulations.best_curvature import best_curvature
     from formulations.model import Model
     from formulations.partls import alpha_fixed, beta_fixed
     from formulations.partls_b import partls_b
@@ -38,6 +39,7 @@ __all__ = [
     "SignPattern",
     "alpha_fixed",
     "balanced_value",
+    "best_curvature",
     "beta_fixed",
     "from_coef",
     "partls_b",
@@ -55,6 +57,7 @@ __all__ = [
 _LAZY = {
     "Model": "model",
     "alpha_fixed": "partls",
+    "best_curvature": "best_curvature",
     "beta_fixed": "partls",
     "partls_b": "partls_b",
     "perspective": "perspective",

@@ -33,7 +33,8 @@ class Model:
     reduction : Reduction
         The reduced problem the formulation is stated on.
     variables, parameters, constraints : mappings
-        The parts of the problem by name; the values of variables are in reduced units.
+        The parts of the problem by name; the values of variables are in reduced units. Parameters hold one number
+        per column: "signs", "slack" (1 where undecided), "positive" and "negative" (1 where that side is allowed).
     """
 
     name: str
@@ -65,11 +66,12 @@ class Model:
 
     def fix(self, signs: SignPattern | Iterable[int] | None) -> Self:
         """Return this model with the signs of the groups set (0: undecided), without compiling it again."""
-        if "signs" not in self.parameters:
+        if not self.parameters:
             raise InvalidInput(f"the signs of {self.name} are fixed when it is built: build it again")
-        columns = self.reduction.column_signs(signs).astype(np.float64)
-        self.parameters["signs"].value = columns
-        self.parameters["slack"].value = 1.0 - np.abs(columns)
+        columns = self.reduction.column_signs(signs)
+        values = {"signs": columns, "slack": columns == 0, "positive": columns >= 0, "negative": columns <= 0}
+        for name, parameter in self.parameters.items():
+            parameter.value = values[name].astype(np.float64)
         return self
 
     @property

@@ -111,6 +111,9 @@ class Partition:
         Groups come in increasing order if all labels are integers, otherwise in order of first appearance.
         The labels None, NaN, -1 and "" mean no group. The string index of a pandas Series names the columns.
         """
+        if columns is None and ungrouped in forms.UNGROUPED and _is_complete(labels):
+            keys, indices = np.unique(np.asarray(labels), return_inverse=True)  # nothing can be wrong
+            return cls(tuple(str(key) for key in keys.tolist()), indices)
         return cls._of_rows(forms.label_groups(labels), Extent.of_rows(labels), columns, ungrouped)
 
     @classmethod
@@ -201,9 +204,10 @@ class Partition:
         if self.columns is not None and extent.names is not None:
             same = self.columns == extent.names
             return replace(self, ordered=True) if same else self.align(extent.names, ungrouped=ungrouped)
-        positions = [str(j) for j in range(extent.n)]
-        if self.columns is not None and set(self.columns) == set(positions):  # the names are the positions
-            return self.align(positions)
+        if self.columns is not None:
+            positions = [str(j) for j in range(extent.n)]
+            if set(self.columns) == set(positions):  # the names are the positions
+                return self.align(positions)
         if not self.ordered:
             raise InvalidInput(f"groups list columns by name, but the data has none; {forms.NAME_THEM}")
         if self.n_columns != extent.n:
@@ -287,8 +291,16 @@ def _is_matrix(groups: Written, n_columns: int) -> bool:
     return len(shape) == 2
 
 
+def _is_complete(labels: Written) -> bool:
+    """Return whether the labels are an integer array that leaves no column without a group."""
+    integers = isinstance(labels, np.ndarray) and labels.ndim == 1 and labels.dtype.kind in "iu"
+    return integers and labels.size > 0 and not (labels == forms.FREE).any()
+
+
 def _is_nested(groups: Iterable[Any]) -> bool:
     """Return whether the groups are lists of columns rather than labels; refuse a mixture."""
+    if isinstance(groups, np.ndarray) and groups.ndim == 1 and groups.dtype != object:
+        return False
     nested = [isinstance(item, Iterable) and not isinstance(item, str | bytes) for item in groups]
     if any(nested) and not all(nested):
         raise InvalidInput("groups mix lists and single values; give one label per column, or only lists")

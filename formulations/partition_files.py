@@ -159,9 +159,6 @@ def listed_members(name: object, members: Written) -> list[Written]:
 
 def label_groups(labels: Iterable[Any]) -> Groups:
     """Return the groups spelled by one label per column: sorted if all are integers, else as they appear."""
-    if isinstance(labels, np.ndarray) and labels.ndim == 1 and labels.dtype.kind in "iu":
-        found = [key for key in np.unique(labels).tolist() if key != FREE]
-        return [(str(key), np.flatnonzero(labels == key).tolist()) for key in found]
     rows: dict[Hashable, list[int]] = {}
     for j, label in enumerate(labels):
         key = _label(plain(label), j)

@@ -7,6 +7,7 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import block_diag, eigh
 
 from formulations.data import Floats
@@ -29,8 +30,11 @@ def perspective(
 
         ``min (||D_k^(1/2) u|| + ||D_k^(1/2) n||)^2   s.t.  v_k = u - n,  u >= 0,  n >= 0``,
 
-    the convex hull of that square over the union of the two orthants. One D serves every node: bounds never drop
-    as signs are fixed and are exact once all are.
+    the convex hull of that square over the union of the two orthants. With ``strengthen`` the penalty
+    ``eta (sum_m w_m)^2`` of a group joins this square and leaves Q: if D_k = 0, it becomes ``eta (sum_m |w_m|)^2``.
+
+    One D serves every node: bounds never drop as signs are fixed and are exact once all are. The signs are
+    parameters, so ``model.fix(signs)`` moves to another node without compiling again.
 
     Parameters
     ----------
@@ -41,35 +45,44 @@ def perspective(
         increasing order. D and Q - D must be psd, with ``Q = R'R`` of ``instance.reduction``, or of its
         ``data_part`` if ``strengthen``.
     signs : SignPattern, optional
-        The decided groups; none if left out.
+        The node to start from; the root if left out.
     strengthen : bool
-        Penalise ``eta (sum_m |w_m|)^2`` in place of ``eta (sum_m w_m)^2``, outside the reach of D.
+        Convexify the L2 penalty of each group together with its part of D. No effect without an L2 penalty.
     """
     reduction = instance.reduction
     part = reduction.data_part if strengthen else reduction
-    blocks = checked_blocks(reduction, D, part.R.T @ part.R)
-    decided = reduction.column_signs(signs)
-    # Only undecided groups are split: for the others D_k would be taken off Q and put back unchanged.
-    split = np.flatnonzero((decided == 0) & (blocks.any(axis=0) | blocks.any(axis=1)))
+    taken = checked_blocks(reduction, D, part.R.T @ part.R)
+    blocks = taken if part is reduction else taken + reduction.penalty_rows.T @ reduction.penalty_rows
+    split = np.flatnonzero(blocks.any(axis=0))
+    whole = np.setdiff1d(np.arange(reduction.n_columns), split)
     v = cp.Variable(reduction.n_columns, name="v")
     sides = [cp.Variable(len(split), name=name, nonneg=True) for name in ("positive", "negative") if len(split)]
-    constraints = {"split": v[split] == sides[0] - sides[1]} if sides else {}
-    if decided.any():
-        where = np.flatnonzero(decided)
-        constraints["signs"] = cp.multiply(decided[where], v[where]) >= 0
+    names = (["signs", "slack"] if len(whole) else []) + [side.name() for side in sides]
+    parameters = {name: cp.Parameter(reduction.n_columns, name=name) for name in names}
+    constraints = {}
+    if sides:
+        # A side that the signs forbid is left out of v; its own cost then brings it to zero. Setting it to zero by a
+        # constraint would leave interior-point solvers no interior.
+        up, down = (cp.multiply(parameters[side.name()][split], side) for side in sides)
+        constraints["split"] = v[split] == up - down
+    if len(whole):
+        s, slack = parameters["signs"][whole], parameters["slack"][whole]
+        constraints["signs"] = cp.multiply(s, v[whole]) + slack >= 0
     value = (
-        _remainder(part, blocks, split, v)
+        _remainder(part, taken, v)
         + _hulls(blocks[np.ix_(split, split)], reduction.labels[split], sides)
-        + penalties(reduction, _magnitude(v, split, sides), strengthen=strengthen)
+        + penalties(reduction, _magnitude(v, split, sides))
     )
-    return Model(
+    model = Model(
         name="perspective form",
         problem=cp.Problem(cp.Minimize(value), list(constraints.values())),
         coefficients=v,
         reduction=reduction,
         variables={"v": v} | {side.name(): side for side in sides},
+        parameters=parameters,
         constraints=constraints,
     )
+    return model.fix(signs)
 
 
 def checked_blocks(reduction: Reduction, D: Any, Q: Floats) -> Floats:
@@ -109,26 +122,30 @@ def _assembled(reduction: Reduction, D: Any) -> Floats:
     return matrix
 
 
-def _remainder(part: Reduction, blocks: Floats, split: np.ndarray[Any, Any], v: cp.Variable) -> cp.Expression:
-    """Return ``||R v - z||^2 + rest - v'D v`` with D taken from the split groups only."""
-    taken = np.zeros_like(blocks)
-    taken[np.ix_(split, split)] = blocks[np.ix_(split, split)]
+def _remainder(part: Reduction, taken: Floats, v: cp.Variable) -> cp.Expression:
+    """Return ``||R v - z||^2 + rest - v'D v``."""
     linear, constant = -2.0 * (part.z @ part.R), float(part.z @ part.z + part.rest)
     error: cp.Expression = cp.sum_squares(_root(part.R.T @ part.R - taken) @ v) + linear @ v + constant
     return error
 
 
-def _hulls(blocks: Floats, labels: np.ndarray[Any, Any], sides: list[cp.Variable]) -> Any:
+def _hulls(blocks: Floats, labels: NDArray[np.intp], sides: list[cp.Variable]) -> Any:
     """Return the sum over the split groups of ``(||D_k^(1/2) u_k|| + ||D_k^(1/2) n_k||)^2``."""
-    total: Any = 0.0
-    for k in np.unique(labels):
+    if not sides:
+        return 0.0
+    # One norm over all groups, their roots padded with zero rows to one height: CVXPY's time grows with its atoms.
+    groups = np.unique(labels)
+    height = int(np.bincount(labels).max())
+    roots = np.zeros((len(groups), height, len(labels)))
+    for padded, k in zip(roots, groups, strict=True):
         group = np.flatnonzero(labels == k)
         root = _root(blocks[np.ix_(group, group)])
-        total += sum(cp.norm(root @ side[group]) for side in sides) ** 2
-    return total
+        padded[: len(root), group] = root
+    stacked = [cp.reshape(roots.reshape(-1, len(labels)) @ side, (height, len(groups)), order="F") for side in sides]
+    return cp.sum_squares(sum(cp.norm(lengths, 2, axis=0) for lengths in stacked))
 
 
-def _magnitude(v: cp.Variable, split: np.ndarray[Any, Any], sides: list[cp.Variable]) -> cp.Expression:
+def _magnitude(v: cp.Variable, split: NDArray[np.intp], sides: list[cp.Variable]) -> cp.Expression:
     """Return what stands for |v|: the sum of both sides where v is split, which is never smaller."""
     whole, identity = np.setdiff1d(np.arange(v.size), split), np.eye(v.size)
     terms = [identity[:, split] @ side for side in sides]

@@ -34,11 +34,11 @@ _RANK_TOLERANCE = 1e-12  # of a free column's own norm: below it the column repe
 
 
 def fold(blocks: Iterable[Floats], width: int) -> Floats:
-    """Return the (width, width) upper triangle T with T'T = B'B, B the blocks stacked; one pass, constant memory.
+    """Return at most ``width`` rows T with T'T = B'B, B the blocks stacked; one pass, constant memory.
 
-    Blocks in column order are overwritten.
+    T is an upper triangle, or B itself if that has fewer rows. Blocks in column order are overwritten.
     """
-    triangle = np.zeros((width, width), order="F")
+    triangle: Floats | None = None
     waiting: list[Floats] = []  # too few rows so far to fill the triangle
     n_rows = 0
     for block in blocks:
@@ -46,13 +46,14 @@ def fold(blocks: Iterable[Floats], width: int) -> Floats:
         if n_rows < width:
             waiting.append(block.copy())
             continue
+        triangle = np.zeros((width, width), order="F") if triangle is None else triangle
         rows = np.asfortranarray(np.vstack([*waiting, block]) if waiting else block)
         waiting = []
         triangle, _, _, info = lapack.dtpqrt(0, min(_PANEL, width), triangle, rows, overwrite_a=True, overwrite_b=True)
         if info != 0:
             raise RuntimeError(f"LAPACK dtpqrt refused argument {-info}")
-    if n_rows and waiting:
-        triangle[:n_rows] = qr(np.vstack(waiting), mode="r")[0]
+    if triangle is None:
+        return np.vstack([np.zeros((0, width)), *waiting])
     return np.asarray(np.triu(triangle))
 
 
@@ -182,15 +183,13 @@ def reduce(instance: Instance, *, like: Reduction | None = None) -> Reduction:
         free = free[free < M]
     signed = np.flatnonzero(labels >= 0)
     order = np.concatenate([free[::-1], signed])  # the intercept (index M) comes first
-    triangle = fold(_blocks(instance, order, groups=like is None), len(order) + 1)
-    triangle = triangle[: max(_height(triangle), len(free))]  # fewer rows than columns: drop zeros
-    exponents = _exponents(triangle)
+    rows = fold(_blocks(instance, order, groups=like is None), len(order) + 1)
+    exponents = _exponents(rows)
     n_free = len(free)
     if like is not None:
         exponents[-1] = (np.frexp(like.scale)[1] - 1) // 2
     e_y = int(exponents[-1])
-    scaled = triangle * np.ldexp(1.0, -exponents)
-    free_block, rows = _eliminate(scaled, n_free, order[:n_free], e_y - exponents[:n_free])
+    free_block, rows = _eliminate(rows * np.ldexp(1.0, -exponents), n_free, order[:n_free], e_y - exponents[:n_free])
     # What the free columns explain is gone: rounding is not a column, and the rest gets norm about one again.
     rows = np.where(np.linalg.norm(rows, axis=0) > _EXPLAINED, rows, 0.0) if n_free else rows
     again = _exponents(rows)[:-1] if like is None else e_y - like._exponents - exponents[n_free:-1]
@@ -210,14 +209,14 @@ def reduce(instance: Instance, *, like: Reduction | None = None) -> Reduction:
     )
 
 
-def _height(triangle: Floats) -> int:
+def _height(rows: Floats) -> int:
     """Return the number of rows up to the last that is not zero."""
-    return int(np.flatnonzero(triangle.any(axis=1)).max(initial=-1)) + 1
+    return int(np.flatnonzero(rows.any(axis=1)).max(initial=-1)) + 1
 
 
-def _exponents(triangle: Floats) -> NDArray[np.intp]:
+def _exponents(rows: Floats) -> NDArray[np.intp]:
     """Return e with ``2^-e`` times each column's norm in [1, 2); zero for a zero column."""
-    norms = np.sqrt(np.einsum("ij,ij->j", triangle, triangle))
+    norms = np.sqrt(np.einsum("ij,ij->j", rows, rows))
     return np.where(norms > 0, np.frexp(norms)[1] - 1, 0).astype(np.intp)
 
 
@@ -229,7 +228,9 @@ def _blocks(instance: Instance, order: NDArray[np.intp], *, groups: bool = True)
     first = int(order[0] == M) if len(order) else 0
     last = len(order) - int(len(order) > 0 and order[-1] == M)  # an L1 intercept is the last signed column
     shift = instance._x_shift[columns]
-    buffer = np.empty((min(_BLOCK_ROWS, len(X)), len(order) + 1), order="F")  # one for all: fresh pages are slow
+    width = len(order) + 1
+    # One buffer for all blocks, as fresh pages are slow; in the order of LAPACK if the rows will be factored.
+    buffer = np.empty((min(_BLOCK_ROWS, len(X)), width), order="F" if len(X) >= width else "C")
     for start in range(0, len(X), _BLOCK_ROWS):
         rows = slice(start, min(start + _BLOCK_ROWS, len(X)))
         block = buffer[: rows.stop - start]
@@ -256,19 +257,22 @@ def _penalty_rows(instance: Instance, order: NDArray[np.intp]) -> Floats:
     return np.asarray(full[:, np.append(order, M + 1)])
 
 
-def _eliminate(triangle: Floats, n_free: int, columns: NDArray[np.intp], exponents: NDArray[np.intp]
+def _eliminate(rows: Floats, n_free: int, columns: NDArray[np.intp], exponents: NDArray[np.intp]
                ) -> tuple[_FreeBlock, Floats]:
     """Return the free block of full column rank and the remaining rows [R z; 0 sqrt(rest)]."""
     if n_free == 0:
-        empty = np.zeros((0, triangle.shape[1] - 1))
-        return _FreeBlock(columns, exponents, np.zeros((0, 0)), empty, np.zeros(0)), triangle
-    head = triangle[:n_free]
-    q, R_ff, pivots = qr(head[:, :n_free], pivoting=True)
+        empty = np.zeros((0, rows.shape[1] - 1))
+        return _FreeBlock(columns, exponents, np.zeros((0, 0)), empty, np.zeros(0)), rows
+    # A triangle is zero below the free columns' own rows; plain rows are not.
+    height = n_free if len(rows) == rows.shape[1] else len(rows)
+    (reflectors, factors), R_ff, pivots = qr(rows[:height, :n_free], mode="raw", pivoting=True)
     rank = int((np.abs(np.diag(R_ff)) > _RANK_TOLERANCE).sum())
-    rotated = q.T @ head[:, n_free:]
+    width = rows.shape[1] - n_free
+    reflectors = reflectors[:, : len(factors)]
+    rotated, _, _ = lapack.dormqr("L", "T", reflectors, factors, rows[:height, n_free:], lwork=64 * width)
     block = _FreeBlock(columns[pivots], exponents[pivots], R_ff[:rank, :rank], rotated[:rank, :-1], rotated[:rank, -1])
-    below = triangle[n_free:, n_free:]
-    return block, below if rank == n_free else fold([below, rotated[rank:]], below.shape[1])
+    below, left = rows[height:, n_free:], rotated[rank:]
+    return block, fold([below, left], width) if len(left) else below
 
 
 def _frozen(array: Floats) -> Floats:

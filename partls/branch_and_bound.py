@@ -26,7 +26,7 @@ from partls.search.generic import GenericExplorer
 from partls.search.incumbents import compiled_incumbent, exact_fit_nearby, interpolating, plain_incumbent
 from partls.search.subtree import Exploration, Explorer, Incumbent, Subtree, Tolerances, round_to_signs
 from relaxations.active_set import ActiveSetRelaxation, GroupedProblem, OrthogonalBounder, group_columns
-from relaxations.bound import Relaxation
+from relaxations.bound import Relaxation, is_sequential
 
 _NO_LOCAL_SEARCH = 12  # groups: smaller trees need no incumbent to start with
 _FIRST_WORK = 1e7  # nodes times M^2 explored in the caller's thread, which cannot be interrupted, before any other
@@ -80,15 +80,18 @@ def branch_and_bound(instance: Instance, options: SearchOptions) -> SearchOutcom
     grouped = group_columns(reduction)
     native = isinstance(options.relaxation, ActiveSetRelaxation) and grouped.reliable and not reduction.l1.any()
     incumbent = _first_incumbent(grouped, root, options, tolerances, native)
-    fallback = GenericExplorer(reduction, OrthogonalBounder(reduction), options.branching, tolerances)
+    orthogonal = OrthogonalBounder(reduction)
+    fallback = GenericExplorer(reduction, lambda: orthogonal, options.branching, tolerances, "factorisation")
     explorer: Explorer
     if native:
         explorer = CompiledExplorer(grouped, options.branching, tolerances, incumbent.value)
     elif isinstance(options.relaxation, ActiveSetRelaxation):
         explorer = fallback
     else:
-        bounder = options.relaxation.prepare(instance)
-        explorer = GenericExplorer(reduction, bounder, options.branching, tolerances)
+        relaxation = options.relaxation
+        explorer = GenericExplorer(
+            reduction, lambda: relaxation.prepare(instance), options.branching, tolerances, relaxation.name
+        )
     search = _Search(explorer, fallback, options, tolerances, incumbent, root, reduction.scale)
     return search.run()
 
@@ -126,6 +129,7 @@ class _Search:
         self._strengthened = False
         self._deadline = inf if options.time_limit is None else time.perf_counter() + options.time_limit
         self._first_budget = int(np.clip(_FIRST_WORK / len(incumbent.v) ** 2, 64, _STRENGTHEN_AFTER))
+        self._workers = 1 if is_sequential(options.relaxation) else options.n_jobs
         self._budget = _GENERIC_BUDGET
         if isinstance(explorer, CompiledExplorer):
             self._budget = _BEST_FIRST_BUDGET if options.best_first else _DEPTH_FIRST_BUDGET
@@ -153,7 +157,7 @@ class _Search:
                     self._merge([self._explore(subtree, self._incumbent, budget) for subtree in self._in_hand])
                 else:
                     self._strengthen_large_tree()
-                    pool = pool or ThreadPoolExecutor(self._options.n_jobs)
+                    pool = pool or ThreadPoolExecutor(self._workers)
                     self._run_batch(pool, self._in_hand)
                 self._in_hand = []
                 progress.update(self._counts["nodes"], len(self._open), *self._in_original_units(self._estimate()))

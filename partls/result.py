@@ -83,7 +83,8 @@ class Result:
     method
         The algorithm that ran ("auto" says here what it chose).
     n_nodes, seconds, counts
-        The work done; ``counts`` says how nodes were closed.
+        The work done. ``counts`` says how nodes were closed ("prunes", "tight", "leaves") and, for relaxations other
+        than "active-set", how many bounds each gave ("bounds by shor") and how many nodes it closed ("closed by shor").
     solutions
         The solutions kept by ``method="enumerate", keep=...``, best first.
     """

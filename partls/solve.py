@@ -19,8 +19,7 @@ from partls.search.branching import branching_rule
 from partls.search.incumbents import leaf
 from partls.search.subtree import Incumbent, round_to_signs
 from partls.threads import single_threaded_blas
-from relaxations import named
-from relaxations.bound import Relaxation
+from relaxations import as_relaxation
 
 METHODS = ("auto", "bnb", "enumerate")
 SEARCHES = ("depth-first", "best-first")
@@ -62,7 +61,8 @@ def solve(
         Branch and bound, or all 2^K sign patterns. "auto" enumerates when more than the best solution is to be
         kept, which only a full list can prove, and otherwise uses branch and bound; ``result.method`` says what ran.
     relaxation
-        The bound of branch and bound: a name, or any ``Relaxation`` object.
+        The bound of branch and bound: a name, any ``Relaxation`` object, or a policy that switches between several
+        (``relaxations.CheapThenStrong``, ``ByDepth``, ``Adaptive``). ``result.counts`` says how many nodes each closed.
     search : {"depth-first", "best-first"}
         Order of the open subtrees; "best-first" is the paper's lowest-first.
     branching : {"strong", "bound-score", "max-violation"} or a BranchingRule
@@ -119,7 +119,7 @@ def solve_instance(
     node_limit = nonnegative("node_limit", node_limit, integer=True)
     max_groups = nonnegative("max_groups", MAX_GROUPS if max_groups is None else max_groups, integer=True)
     checked_keep(keep)
-    jobs, rule, bound = thread_count(n_jobs), branching_rule(branching), _relaxation(relaxation)
+    jobs, rule, bound = thread_count(n_jobs), branching_rule(branching), as_relaxation(relaxation)
     with single_threaded_blas():
         root = a_priori_signs(instance, signs)
         start = starting_signs(instance, warm_start, root)
@@ -140,14 +140,6 @@ def solve_instance(
             instance, root, found.incumbent, found.lower_bound, found.limit, found.counts, method="bnb",
             gap_tol=gap_tol, began=began,
         )
-
-
-def _relaxation(relaxation: Any) -> Relaxation:
-    if isinstance(relaxation, str):
-        return named(relaxation)
-    if isinstance(relaxation, type) or not isinstance(relaxation, Relaxation):
-        raise InvalidInput(f"relaxation={relaxation!r} is neither a name nor an object with name and prepare(instance)")
-    return relaxation
 
 
 def _finish(

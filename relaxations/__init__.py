@@ -10,26 +10,54 @@ from relaxations.active_set import ActiveSetRelaxation
 from relaxations.bound import Bound, Bounder, BoundStatus, Relaxation
 
 if TYPE_CHECKING:
+    from relaxations.comparison import Comparison, compare
+    from relaxations.perspective import PerspectiveRelaxation
+    from relaxations.search_trees import TreeSizes, search_with, tree_size
+    from relaxations.switching import Adaptive, ByDepth, CheapThenStrong, Fixed
     from relaxations.unconstrained import UnconstrainedRelaxation
 
 # name -> (module, class); a module is imported, and CVXPY with it, when its relaxation is first asked for
 MEMBERS = {
     "active-set": ("active_set", "ActiveSetRelaxation"),
+    "perspective": ("perspective", "PerspectiveRelaxation"),
     "unconstrained": ("unconstrained", "UnconstrainedRelaxation"),
 }
 
 __all__ = [
     "MEMBERS",
     "ActiveSetRelaxation",
+    "Adaptive",
     "Bound",
     "BoundStatus",
     "Bounder",
+    "ByDepth",
+    "CheapThenStrong",
+    "Comparison",
+    "Fixed",
+    "PerspectiveRelaxation",
     "Relaxation",
+    "TreeSizes",
     "UnconstrainedRelaxation",
+    "as_relaxation",
+    "compare",
     "named",
+    "search_with",
+    "tree_size",
 ]
 
-_LAZY = {"UnconstrainedRelaxation": "unconstrained"}
+_LAZY = {
+    "Adaptive": "switching",
+    "ByDepth": "switching",
+    "CheapThenStrong": "switching",
+    "Comparison": "comparison",
+    "Fixed": "switching",
+    "PerspectiveRelaxation": "perspective",
+    "TreeSizes": "search_trees",
+    "UnconstrainedRelaxation": "unconstrained",
+    "compare": "comparison",
+    "search_with": "search_trees",
+    "tree_size": "search_trees",
+}
 
 
 def named(name: str) -> Relaxation:
@@ -39,6 +67,15 @@ def named(name: str) -> Relaxation:
         raise InvalidInput(f"relaxation={name!r} is not one of {allowed}{suggestion(name, allowed)}")
     module, member = MEMBERS[name]
     relaxation: Relaxation = getattr(import_module(f"{__name__}.{module}"), member)()
+    return relaxation
+
+
+def as_relaxation(relaxation: Any) -> Relaxation:
+    """Return a relaxation given by name, or the object itself."""
+    if isinstance(relaxation, str):
+        return named(relaxation)
+    if isinstance(relaxation, type) or not isinstance(relaxation, Relaxation):
+        raise InvalidInput(f"relaxation={relaxation!r} is neither a name nor an object with name and prepare(instance)")
     return relaxation
 
 

@@ -100,7 +100,7 @@ def group_columns(reduction: Reduction) -> GroupedProblem:
     order = np.argsort(reduction.labels, kind="stable")
     start = np.searchsorted(reduction.labels[order], np.arange(reduction.n_groups + 1))
     R, z = reduction.R[:, order], reduction.z
-    if len(R) and not np.array_equal(order, np.arange(len(order))):
+    if np.tril(R, -1).any():
         Q, R = qr(R, mode="economic")
         z = Q.T @ z
     T, passive, point, condition = _tableau(R, z)

@@ -88,7 +88,7 @@ class Backend:
         if solver in self._compiled:
             return self._compiled[solver].fix(signs)
         model = self.build(signs)
-        if "signs" in model.parameters:
+        if model.parameters:
             self._compiled[solver] = model
         return model
 

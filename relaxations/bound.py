@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
-from math import inf
+from math import inf, isnan, nan
 from typing import Protocol, runtime_checkable
 
 from formulations.data import Floats
+from formulations.errors import InvalidInput
 from formulations.instance import Instance
 from formulations.signs import SignPattern
 
@@ -20,6 +23,11 @@ class BoundStatus(Enum):
     INACCURATE = "inaccurate"  # solved roughly: not used to close a node
     UNBOUNDED = "unbounded"  # the relaxation has no minimum: it proves nothing and value is -inf
     FAILED = "failed"  # no useful answer: value is -inf and the node stays open
+
+    @property
+    def trusted(self) -> bool:
+        """Whether a value with this status may close a node."""
+        return self in (BoundStatus.OPTIMAL, BoundStatus.CUTOFF)
 
 
 @dataclass(frozen=True)
@@ -38,6 +46,12 @@ class Bound:
         How far the solve got.
     seconds
         Wall-clock time of this bound.
+    source
+        The relaxation the value comes from, where a policy had several to choose from.
+    error
+        What went wrong in a bounder that raised or returned no number; empty otherwise.
+    parts
+        Every bound a policy computed for this node, failed ones included; empty for a single relaxation.
     """
 
     value: float
@@ -45,6 +59,9 @@ class Bound:
     coef: Floats | None
     status: BoundStatus
     seconds: float
+    source: str = ""
+    error: str = ""
+    parts: tuple[Bound, ...] = ()
 
 
 @runtime_checkable
@@ -58,7 +75,12 @@ class Bounder(Protocol):
 
 @runtime_checkable
 class Relaxation(Protocol):
-    """A stateless description of a relaxation, e.g. ``ActiveSetRelaxation()``."""
+    """A stateless description of a relaxation, e.g. ``ActiveSetRelaxation()``.
+
+    A relaxation whose bounder learns from node to node sets ``sequential = True``: its nodes are then bounded one
+    after another, so that the search stays the same for any number of threads. Others get one bounder per thread.
+    One that knows what a bound costs says so by ``work(instance)``, in milliseconds; see ``relaxations.work``.
+    """
 
     @property
     def name(self) -> str:
@@ -68,3 +90,37 @@ class Relaxation(Protocol):
     def prepare(self, instance: Instance) -> Bounder:
         """Compile the relaxation for one instance; called once per solve."""
         ...
+
+
+def ask(bounder: Bounder, signs: SignPattern, *, cutoff: float = inf, source: str = "") -> Bound:
+    """Return the bounder's answer; an exception or a value that is no number becomes a FAILED bound that says so.
+
+    A bounder is foreign code: no fault of it may end a search, and none may be hidden. Only ``InvalidInput``, an
+    error of whoever chose the options, passes through.
+    """
+    began = time.perf_counter()
+    try:
+        bound = bounder.bound(signs, cutoff=cutoff)
+        error = "not a number" if isnan(bound.value) else ""
+        bound = replace(bound, source=bound.source or source)
+    except InvalidInput:
+        raise
+    except Exception as raised:
+        error = type(raised).__name__
+    if error:
+        return Bound(-inf, nan, None, BoundStatus.FAILED, time.perf_counter() - began, source, error)
+    return bound
+
+
+def strongest(bounds: Sequence[Bound]) -> Bound:
+    """Return the highest trusted bound of one node (the last one if none is), with all of them as its parts."""
+    trusted = [bound for bound in bounds if bound.status.trusted]
+    best = max(trusted, key=lambda bound: bound.value, default=bounds[-1])
+    points = [bound.coef for bound in (best, *trusted) if bound.coef is not None]
+    parts = tuple(part for bound in bounds for part in bound.parts or (bound,))
+    return replace(best, coef=points[0] if points else None, seconds=sum(b.seconds for b in bounds), parts=parts)
+
+
+def is_sequential(relaxation: Relaxation) -> bool:
+    """Return whether the bounds of a relaxation depend on the nodes asked for before."""
+    return bool(getattr(relaxation, "sequential", False))

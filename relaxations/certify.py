@@ -107,6 +107,20 @@ class SafeBound:
         reach = solve_triangular(T[:rank], e[pivots], trans="T", check_finite=False)
         return abs(float(e @ least)) + float(np.linalg.norm(reach) * np.sqrt(max(upper - floor, 0.0)))
 
+    def box(self, upper: float) -> Floats:
+        """Return a bound on each |v_j| over the one-signed solutions whose objective is at most ``upper``."""
+        red = self.reduction
+        T, pivots, rank = self._factor
+        box = np.full(red.n_columns, DEPENDENT_BOX * np.linalg.norm(red.z))
+        if rank == red.n_columns:
+            least = self._least_squares
+            floor = float(np.sum((red.R @ least - red.z) ** 2)) + red.rest
+            box[pivots] = np.linalg.norm(solve_triangular(T[:rank], np.eye(rank), check_finite=False), axis=1)
+            box = np.abs(least) + box * np.sqrt(max(upper - floor, 0.0))
+        # The penalty alone is at most ``upper``, and a one-signed group's sum bounds each of its members.
+        weight = np.maximum(red.l1 / upper, red.penalty_rows.sum(axis=0) / np.sqrt(upper)) if upper > 0 else red.l1
+        return np.minimum(box, np.divide(1.0, weight, out=np.full_like(box, np.inf), where=weight > 0)) * (1 + 1e-9)
+
 
 def _infeasible(gradient: Any, signs: NDArray[np.int8], l1: Floats) -> Any:
     """Return the part of R'r that breaks dual feasibility: beyond [-l1/2, l1/2], one-sided where a sign is decided."""

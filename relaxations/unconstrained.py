@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from formulations.instance import Instance
 from formulations.model import Model
 from formulations.quadratic import quadratic
+from formulations.reduction import Reduction
 from relaxations.backend import Backend
 from relaxations.certify import SafeBound
-from relaxations.conic import ConicBounder
+from relaxations.certify_perspective import PerspectiveCertificate
+from relaxations.conic import Certificate, ConicBounder
 
 _ZERO = 1e-6  # of the target's norm: a solver's coefficient (columns have norm about 1) at its bound
 
@@ -24,9 +26,12 @@ class UnconstrainedRelaxation:
     """minimise ``||R v - z||^2 + penalty``  s.t.  ``s_k v_m >= 0`` for decided groups; undecided ones are free.
 
     A QP in M variables: the unconstrained least squares at the root, exact at leaves. The reference that the
-    "active-set" relaxation, a thousand times faster, is held equal to; use it to try another QP solver.
+    "active-set" relaxation, a thousand times faster, is held equal to; use it to try another QP solver. With
+    ``strengthen`` and an L2 penalty, undecided groups pay ``eta (sum_m |w_m|)^2``, which is more than
+    ``eta (sum_m w_m)^2`` unless they share one sign: the one bound that gains at the root when N < M.
     """
 
+    strengthen: bool = False
     solvers: tuple[str, ...] = ("CLARABEL", "SCS")
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     name: str = "unconstrained"
@@ -34,15 +39,27 @@ class UnconstrainedRelaxation:
     def prepare(self, instance: Instance) -> ConicBounder:
         """Compile the QP once, its signs as parameters."""
         reduction = instance.reduction
-        safe = SafeBound(reduction)
-        size = float(reduction.z @ reduction.z) + reduction.rest
-
-        tiny = _ZERO * float(np.sqrt(size))
-
-        def certify(model: Model, column_signs: NDArray[np.int8]) -> float:
-            v = np.asarray(model.coefficients.value, dtype=np.float64)
-            at_zero = np.where(column_signs != 0, column_signs * v <= tiny, (np.abs(v) <= tiny) & (reduction.l1 > 0))
-            return safe.value(np.where(at_zero, 0.0, v), column_signs, size)
-
-        backend = Backend(lambda signs: quadratic(instance, signs), self.solvers, self.options)
+        apart = self.strengthen and reduction.data_part is not reduction
+        certify = _strengthened(reduction) if apart else _plain(reduction)
+        backend = Backend(lambda signs: quadratic(instance, signs, strengthen=apart), self.solvers, self.options)
         return ConicBounder(reduction, backend, certify)
+
+
+def _plain(reduction: Reduction) -> Certificate:
+    """Return the certificate of the sign-constrained least squares."""
+    safe = SafeBound(reduction)
+    size = float(reduction.z @ reduction.z) + reduction.rest
+    tiny = _ZERO * float(np.sqrt(size))
+
+    def certify(model: Model, column_signs: NDArray[np.int8]) -> float:
+        v = np.asarray(model.coefficients.value, dtype=np.float64)
+        at_zero = np.where(column_signs != 0, column_signs * v <= tiny, (np.abs(v) <= tiny) & (reduction.l1 > 0))
+        return safe.value(np.where(at_zero, 0.0, v), column_signs, size)
+
+    return certify
+
+
+def _strengthened(reduction: Reduction) -> Certificate:
+    """Return the certificate with the penalty apart: the perspective relaxation's, without any curvature."""
+    safe = PerspectiveCertificate(reduction, np.zeros((reduction.n_columns, reduction.n_columns)), strengthen=True)
+    return lambda model, signs: safe.value(np.array(model.coefficients.value, dtype=np.float64), signs)

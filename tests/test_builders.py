@@ -23,6 +23,7 @@ from formulations import (
     SignPattern,
     alpha_fixed,
     balanced_value,
+    best_curvature,
     beta_fixed,
     from_coef,
     partls_b,
@@ -257,6 +258,18 @@ def test_perspective_takes_blocks(case: str) -> None:
     matrix[np.ix_(order, order)] = block_diag(*blocks)
     assert solved(perspective(instance, matrix)) == pytest.approx(value, rel=QP)
     check_order([solved(quadratic(instance)), value, optimum(case)], SDP)
+
+
+@every_case
+@pytest.mark.parametrize("strengthen", [False, True])
+def test_the_best_curvature_is_better_than_another(case: str, strengthen: bool) -> None:
+    instance = make(case)
+    part = instance.reduction.data_part if strengthen else instance.reduction
+    low = solved(perspective(instance, smallest_eigenvalue_matrix(part.R)))
+    best = [solved(best_curvature(instance, diagonal=diagonal, strengthen=strengthen)) for diagonal in (True, False)]
+    check_order([low, *best, optimum(case)], SDP)
+    flat = solved(best_curvature(instance, strengthen=strengthen, groups=[]))
+    assert flat == pytest.approx(solved(quadratic(instance, strengthen=strengthen)), rel=SDP)
 
 
 def test_perspective_without_curvature_is_the_quadratic_form() -> None:

@@ -94,10 +94,10 @@ FAULTS: dict[str, tuple[Fault, str]] = {
     ),
     "failed": (lambda bound, signs: Bound(-inf, -inf, None, BoundStatus.FAILED, 0.0), "bound failed"),
     "failed with a value": (lambda bound, signs: replace(bound, value=1e9, status=BoundStatus.FAILED), "bound failed"),
-    "not a number": (lambda bound, signs: replace(bound, value=nan), "bound not a number"),
+    "not a number": (lambda bound, signs: replace(bound, value=nan), "failed: not a number"),
     "not a number anywhere": (
         lambda bound, signs: Bound(nan, nan, np.full_like(bound.coef, nan), BoundStatus.OPTIMAL, 0.0),
-        "bound not a number",
+        "failed: not a number",
     ),
     "raises": (failing, "failed: ZeroDivisionError"),
     "raises now and then": (sometimes_failing, "failed: ZeroDivisionError"),

@@ -206,6 +206,6 @@ def test_blocks_fold_in_any_order_and_size(order: list[int], cuts: list[int]) ->
 def test_fewer_rows_than_columns_fold_without_loss(n_rows: int) -> None:
     rows = np.random.default_rng(3).normal(size=(n_rows, 6))
     for blocks in ([rows], list(rows[:, None, :])):
-        triangle = fold(blocks, 6)
-        assert triangle.shape == (6, 6)
-        assert triangle.T @ triangle == pytest.approx(rows.T @ rows, abs=TRIANGLE)
+        folded = fold(blocks, 6)
+        assert folded.shape == (n_rows, 6)
+        assert folded.T @ folded == pytest.approx(rows.T @ rows, abs=TRIANGLE)

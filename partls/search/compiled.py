@@ -60,6 +60,7 @@ class CompiledExplorer:
             for signs, value in zip(open_signs[:n_open], open_values[:n_open], strict=True)
         ]
         tally = Counter(dict(zip(nodes.COUNT_NAMES, counts.tolist(), strict=True)))
+        tally["closed by active-set"] = tally["prunes"] + tally["leaves"]
         return Exploration(incumbent, float(bounds[1]), left, tally)
 
     def strengthen(self) -> None:

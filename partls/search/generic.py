@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
-from math import inf, isnan
+from collections.abc import Callable
+from math import isnan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,30 +15,38 @@ from formulations.reduction import Reduction
 from formulations.signs import SignPattern
 from partls.search.branching import BranchingRule
 from partls.search.subtree import Exploration, Incumbent, Subtree, Tolerances, round_to_signs, violations
-from relaxations.active_set import OrthogonalBounder
-from relaxations.bound import Bound, Bounder, BoundStatus
+from relaxations.active_set import ActiveSetBounder, OrthogonalBounder
+from relaxations.bound import Bound, Bounder, BoundStatus, ask
 from relaxations.certify import SafeBound
 from relaxations.sign_constrained import solve_signed
 
 _WRONG_SIGN = 1e-9  # of the target's norm: smaller coefficients of the wrong sign count as zero
+_NEARLY_TIGHT = 1e-5  # of the objective: a rounded point this near to its bound may be the node's answer
 
 
 class GenericExplorer:
-    """Depth-first search with any bounder; a node whose bound fails stays open and is split further."""
+    """Depth-first search with any bounder; a node whose bound fails stays open and is split further.
 
-    def __init__(self, reduction: Reduction, bounder: Bounder, rule: BranchingRule, tolerances: Tolerances) -> None:
+    Each thread prepares a bounder of its own, since none has to bear being shared.
+    """
+
+    def __init__(self, reduction: Reduction, prepare: Callable[[], Bounder], rule: BranchingRule,
+                 tolerances: Tolerances, name: str = "") -> None:
         self._reduction = reduction
-        self._bounder = bounder
-        self._exact_bounder = isinstance(bounder, OrthogonalBounder)
+        self._prepare = prepare
+        self._name = name
         self._rule = rule
         self._tolerances = tolerances
         self._safe = SafeBound(reduction)
         self._tried: dict[SignPattern, Incumbent] = {}
+        self._local = threading.local()
 
     def explore(self, subtree: Subtree, incumbent: Incumbent, node_budget: int, stop: NDArray[np.uint8]) -> Exploration:
         """Explore one subtree node by node."""
         out = Exploration(incumbent)
         stack = [subtree]
+        if not hasattr(self._local, "bounder"):
+            self._local.bounder = self._prepare()  # first: it may take until the time is up
         while stack:
             if out.counts["nodes"] >= node_budget or stop[0]:
                 out.open = stack
@@ -53,47 +63,53 @@ class GenericExplorer:
 
     def _expand(self, node: Subtree, out: Exploration) -> list[Subtree]:
         """Bound a node: close it, or return its two children, the more promising last."""
-        bound = self._bound(node.signs, self._tolerances.cutoff(out.best.value), out.counts)
-        trusted = bound.status in (BoundStatus.OPTIMAL, BoundStatus.CUTOFF)
-        value = max(bound.value / self._reduction.scale, node.bound) if trusted else node.bound
+        cutoff = self._tolerances.cutoff
+        if node.bound >= cutoff(out.best.value):  # an incumbent found since its parent was split is enough
+            return _close(node.bound, out, "prunes", "a parent's bound")
+        bound = self._bound(node.signs, cutoff(out.best.value), out.counts)
+        trusted, scaled = bound.status.trusted, bound.value / self._reduction.scale
+        value = max(scaled, node.bound) if trusted else node.bound
+        source = bound.source if trusted and value == scaled else "a parent's bound"
         # An exact bounder's own number differs from its certificate by rounding alone: splitting further would
         # not help, so the box is closed at the certified value and the reported gap stays honest.
-        decisive = max(value, bound.estimate / self._reduction.scale) if trusted and self._exact_bounder else value
-        if decisive >= self._tolerances.cutoff(out.best.value):
-            return self._close(value, out, "prunes")
-        v = bound.coef
+        exact_bounder = isinstance(self._local.bounder, OrthogonalBounder)
+        decisive = max(value, bound.estimate / self._reduction.scale) if trusted and exact_bounder else value
+        if decisive >= cutoff(out.best.value):
+            return _close(value, out, "prunes", source)
+        v = self._point(bound)
         if v is not None:
-            self._offer(round_to_signs(v, self._reduction.labels, node.signs), out)
-            if decisive >= self._tolerances.cutoff(out.best.value):
-                return self._close(value, out, "leaves")
+            leaf = self._offer(round_to_signs(v, self._reduction.labels, node.signs), out)
+            if decisive >= cutoff(out.best.value):
+                return _close(value, out, "tight", source)
+            if trusted and leaf.value - value <= _NEARLY_TIGHT * leaf.value:
+                # The relaxed point is feasible to a solver's few digits; a factorisation may supply the others.
+                value = max(value, self._exact(node.signs, out.best.value)[0])
+                if value >= cutoff(out.best.value):
+                    return _close(value, out, "tight", "factorisation")
         if node.signs.is_complete:
             # Nothing left to split: settle the leaf by itself, whatever the relaxation said.
             exact, leaf = self._exact(node.signs, out.best.value)
             if leaf.value < out.best.value:
                 out.best = leaf
-            return self._close(max(exact, value), out, "leaves")
+            return _close(max(exact, value), out, "leaves", "factorisation")
         k = self._branch_group(node, v, out.counts)
         first = 1 if v is None or v[self._reduction.labels == k].sum() >= 0 else -1
         return [Subtree(node.signs.fix(k, -first), value), Subtree(node.signs.fix(k, first), value)]
 
-    def _close(self, value: float, out: Exploration, how: str) -> list[Subtree]:
-        out.counts[how] += 1
-        out.closed = min(out.closed, value)
-        return []
-
     def _bound(self, signs: SignPattern, cutoff: float, counts: Counter[str]) -> Bound:
-        """Return the relaxation's bound; anything but a certified number leaves the node at its parent's value."""
-        failed = Bound(-np.inf, -np.inf, None, BoundStatus.FAILED, 0.0)
-        try:
-            bound = self._bounder.bound(signs, cutoff=cutoff * self._reduction.scale)
-            status = "not a number" if isnan(bound.value) else bound.status.value
-        except Exception as error:  # a bounder is foreign code: its failure must not end the search or be hidden
-            counts[f"failed: {type(error).__name__}"] += 1
-            return failed
-        counts[f"bound {status}"] += 1
-        if isnan(bound.value) or bound.status is BoundStatus.FAILED:
-            return failed
+        """Return the relaxation's bound, counted; anything but a certified number proves nothing."""
+        bound = ask(self._local.bounder, signs, cutoff=cutoff * self._reduction.scale, source=self._name)
+        for part in bound.parts or (bound,):
+            counts[f"bounds by {part.source}"] += 1
+            counts[f"failed: {part.error}" if part.error else f"bound {part.status.value}"] += 1
         return bound
+
+    def _point(self, bound: Bound) -> Floats | None:
+        """Return the relaxed point, if there is one to round and to branch on."""
+        v = bound.coef
+        if v is None or bound.status is BoundStatus.FAILED or np.shape(v) != self._reduction.labels.shape:
+            return None
+        return v if np.isfinite(v).all() else None
 
     def _branch_group(self, node: Subtree, v: Floats | None, counts: Counter[str]) -> int:
         undecided = list(node.signs.undecided)
@@ -102,18 +118,29 @@ class GenericExplorer:
         labels, tolerance = self._reduction.labels, _WRONG_SIGN * float(np.linalg.norm(self._reduction.z))
         nu = violations(v, labels, len(node.signs), tolerance)
         violated = [k for k in undecided if nu[k] > 0] or undecided
-        scale = self._reduction.scale
-        return self._rule.choose(
-            violated, v, labels, lambda k, s: self._bound(node.signs.fix(k, s), inf, counts).value / scale
-        )
 
-    def _offer(self, signs: SignPattern, out: Exploration) -> None:
-        """Solve the leaf of a rounded pattern once, and keep it if it is better."""
+        def try_child(k: int, sign: int) -> float:
+            counts["trials"] += 1
+            return self._trial_bounder.bound(node.signs.fix(k, sign)).value / self._reduction.scale
+
+        return self._rule.choose(violated, v, labels, try_child)
+
+    @property
+    def _trial_bounder(self) -> ActiveSetBounder:
+        """The cheapest bound: children tried for branching must not cost what they are meant to save."""
+        if not hasattr(self._local, "trial_bounder"):
+            self._local.trial_bounder = ActiveSetBounder(self._reduction)
+        bounder: ActiveSetBounder = self._local.trial_bounder
+        return bounder
+
+    def _offer(self, signs: SignPattern, out: Exploration) -> Incumbent:
+        """Return the solution of a rounded pattern, solved once, and keep it if it is better."""
         if signs not in self._tried:
             self._tried[signs] = self._exact(signs, out.best.value)[1]
         leaf = self._tried[signs]
         if leaf.value < out.best.value:
             out.best = leaf
+        return leaf
 
     def _exact(self, signs: SignPattern, upper: float) -> tuple[float, Incumbent]:
         """Return (certified bound, solution) of the sign-constrained least squares of a pattern."""
@@ -122,3 +149,11 @@ class GenericExplorer:
         v = solve_signed(reduction, column_signs)
         leaf = Incumbent(reduction.objective(v) / reduction.scale, v)
         return self._safe.value(v, column_signs, max(upper, leaf.value)), leaf
+
+
+def _close(value: float, out: Exploration, how: str, source: str) -> list[Subtree]:
+    """Close a node at its certified value; ``source`` is what proved it."""
+    out.counts[how] += 1
+    out.counts[f"closed by {source}"] += 1
+    out.closed = min(out.closed, value)
+    return []

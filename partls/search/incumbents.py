@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from formulations.data import Floats
 from formulations.reduction import Reduction
 from formulations.signs import SignPattern
 from partls.search.subtree import Incumbent, round_to_signs
 from relaxations.active_set import GroupedProblem
 from relaxations.kernel import load
-from relaxations.sign_constrained import quick_support, solve_signed
+from relaxations.sign_constrained import solve_signed
 
 _ROUNDS, _PAIRED, _NEARBY = 20, 6, 8
+_PLENTY = 1.7  # columns per row from which a fair share of the patterns fits exactly
+_PATTERNS, _STEPS = 8, 5  # tried for an exact fit, and factorisations for each
+_INSIDE, _WALL = 10.0, 0.1  # distance of the first point from the walls of its orthant; share kept on the way to one
 
 
 def leaf(reduction: Reduction, signs: SignPattern, start: Incumbent | None = None) -> Incumbent:
@@ -22,37 +27,65 @@ def leaf(reduction: Reduction, signs: SignPattern, start: Incumbent | None = Non
 
 
 def interpolating(reduction: Reduction, root: SignPattern, tolerance: float) -> Incumbent | None:
-    """Return a solution of zero error, if dropping wrong-signed columns from the shortest solution leaves one.
+    """Return a solution of zero error, if a few sign patterns around that of the shortest solution hold one.
 
-    With more columns than rows and no L1 penalty most sign patterns reach zero, and nothing can beat it: one
-    such solution ends the search before it starts.
+    With more columns than rows and no L1 penalty many sign patterns reach zero, and nothing can beat it: one
+    such solution ends the search before it starts. A pattern that resists has its most opposed group turned.
     """
-    R, z = reduction.R, reduction.z
+    R, z, labels = reduction.R, reduction.z, reduction.labels
     if R.shape[0] >= R.shape[1] or reduction.l1.any() or reduction.rest > tolerance:
         return None
-    kept, signs, v = np.ones(R.shape[1], bool), None, np.zeros(R.shape[1])
-    while kept.sum() >= R.shape[0]:
-        A = R[:, kept]
-        try:
-            factor = cho_factor(A @ A.T, check_finite=False)
-        except LinAlgError:
-            return None
-        shortest = A.T @ cho_solve(factor, z, check_finite=False)
-        shortest += A.T @ cho_solve(factor, z - A @ shortest, check_finite=False)
-        v[:] = 0.0
-        v[kept] = shortest
-        if signs is None:
-            signs = reduction.column_signs(round_to_signs(v, reduction.labels, root))
-        wrong = v * signs < 0
-        if not wrong.any():
+    shortest = _nearest_exact(R, z, np.zeros(R.shape[1]), np.ones(R.shape[1]))
+    if shortest is None:
+        return None
+    group_signs = np.array(round_to_signs(shortest, labels, root).values)
+    tried = set()
+    for _ in range(_PATTERNS if R.shape[1] > _PLENTY * R.shape[0] else 1):
+        tried.add(tuple(group_signs))
+        v, opposed = _exact_within(reduction, group_signs[labels], shortest)
+        if v is not None:
+            value = reduction.objective(v) / reduction.scale
+            return Incumbent(value, v) if value <= tolerance else None
+        for k in sorted(root.undecided, key=lambda k: -opposed[k]):
+            group_signs[k] *= -1
+            if tuple(group_signs) not in tried:
+                break
+            group_signs[k] *= -1
+    return None
+
+
+def _exact_within(reduction: Reduction, signs: NDArray[np.int_], shortest: Floats) -> tuple[Floats | None, Floats]:
+    """Return (solution of zero error with these column signs or None, share of each group against its sign).
+
+    From a point well inside the orthant, steps to the nearest solution in the metric of the point itself; what
+    leaves the orthant is held back near its wall.
+    """
+    A, labels = reduction.R * signs, reduction.labels
+    inside = np.maximum(shortest * signs, _INSIDE * np.abs(shortest).mean())
+    outside = np.zeros(reduction.n_columns, bool)
+    for _ in range(_STEPS):
+        x = _nearest_exact(A, reduction.z, inside, inside)
+        if x is None:
             break
-        kept &= ~wrong
-    else:  # too few columns left: ask for the best fit of that pattern instead
-        assert signs is not None  # the first round, with all columns, has set them
-        v = np.where(quick_support(R * signs, z), 1.0, 0.0)
-        v = solve_signed(reduction, signs, v * signs)
-    value = reduction.objective(v) / reduction.scale
-    return Incumbent(value, v) if value <= tolerance else None
+        outside = x < 0
+        if not outside.any():
+            return x * signs, np.zeros(reduction.n_groups)
+        inside = np.maximum(x, _WALL * inside)
+    n = reduction.n_groups
+    return None, np.bincount(labels, outside, n) / np.maximum(np.bincount(labels, minlength=n), 1)
+
+
+def _nearest_exact(A: Floats, z: Floats, point: Floats, metric: Floats) -> Floats | None:
+    """Return the x with ``A x = z`` nearest to ``point`` in the norm of ``x / metric``; None for dependent rows."""
+    B = A * metric
+    try:
+        factor = cho_factor(B @ B.T, overwrite_a=True, check_finite=False)
+    except LinAlgError:
+        return None
+    x = point
+    for _ in range(2):  # the second step takes away what the first one has rounded
+        x = x + metric * (B.T @ cho_solve(factor, z - A @ x, check_finite=False))
+    return x
 
 
 def compiled_incumbent(grouped: GroupedProblem, root: SignPattern, candidates: list[SignPattern]) -> Incumbent:

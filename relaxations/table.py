@@ -1,0 +1,97 @@
+"""A table of results that shows itself: in a terminal, in a notebook, and as a data frame where pandas is there."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from io import StringIO
+from math import isnan
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from formulations.errors import PartLSError
+
+if TYPE_CHECKING:
+    from rich.console import JustifyMethod
+    from rich.table import Table
+
+_LONGEST_WORD = 30  # characters of a name that are not broken between lines
+
+
+class Column(NamedTuple):
+    """A heading, what a row shows under it, and whether that is text, which may take several lines."""
+
+    heading: str
+    show: Callable[[Any], str]
+    text: bool = False
+
+
+class ResultTable:
+    """Rows that are dataclasses of one kind, shown by ``columns``, with a ``caption`` below; a line between depths."""
+
+    columns: ClassVar[Sequence[Column]]
+    rows: Sequence[Any]
+
+    @property
+    def caption(self) -> str:
+        """What the numbers are measured against."""
+        raise NotImplementedError
+
+    def __rich__(self) -> Table:
+        from rich import box
+        from rich.table import Table
+
+        table = Table(box=box.SIMPLE_HEAD, caption=self.caption, caption_justify="left")
+        words = [word for row in self.rows for word in self.columns[0].show(row).split()]
+        longest = min(max(map(len, words), default=0), _LONGEST_WORD)
+        for i, column in enumerate(self.columns):
+            align: JustifyMethod = "left" if column.text else "right"
+            width = None if i else longest
+            table.add_column(column.heading, justify=align, no_wrap=not column.text, overflow="fold", min_width=width)
+        for row, following in zip(self.rows, [*self.rows[1:], None], strict=True):
+            last = getattr(following, "depth", None) != getattr(row, "depth", None)
+            table.add_row(*(column.show(row) for column in self.columns), end_section=last)
+        return table
+
+    def __str__(self) -> str:
+        from rich.console import Console
+
+        console = Console(file=StringIO(), width=130, color_system=None)
+        with console.capture() as capture:
+            console.print(self)
+        return "\n".join(line.rstrip() for line in capture.get().strip("\n").splitlines())
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{html.escape(column.heading)}</th>" for column in self.columns)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(column.show(row))}</td>" for column in self.columns) + "</tr>"
+            for row in self.rows
+        )
+        caption = html.escape(self.caption)
+        return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def to_frame(self) -> Any:
+        """Return the rows as a pandas DataFrame, numbers unrounded."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise PartLSError("to_frame() needs pandas, which is missing: python -m pip install pandas") from error
+        return pd.DataFrame([asdict(row) for row in self.rows])
+
+
+def number(value: float, form: str = ".6g") -> str:
+    """Return a number for a table; a dash where there is none."""
+    if isnan(value):
+        return "–"  # noqa: RUF001
+    shown = format(value, form)
+    return shown[1:] if shown.startswith("-") and not shown.strip("-0.") else shown  # no minus zero
+
+
+def duration(seconds: float) -> str:
+    """Return a time with three digits and its unit."""
+    if isnan(seconds):
+        return "–"  # noqa: RUF001
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e6:.3g} µs"

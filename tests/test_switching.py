@@ -1,0 +1,465 @@
+"""Policies that switch between relaxations: the same proof, a bound that says where it came from, and no clock."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cache
+from math import inf, nan
+from typing import Any
+
+import numpy as np
+import pytest
+
+import partls
+from formulations import Instance, SignPattern
+from partls import InvalidInput, Status, branch_and_bound
+from partls.search.incumbents import leaf
+from relaxations import (
+    ActiveSetRelaxation,
+    Adaptive,
+    Bound,
+    Bounder,
+    BoundStatus,
+    ByDepth,
+    CheapThenStrong,
+    Fixed,
+    Relaxation,
+)
+from relaxations.work import nominal_work
+from tests.families import FAMILIES, correlated
+from tests.oracles import Oracle, brute_force
+from tests.strategies import Tiny
+from tests.test_plugging import FAULTS, Fault, Faulty, binding, check, oracle_of, solved
+
+
+@dataclass(frozen=True)
+class Exact:
+    """The strongest bound there is, the optimum of the node by brute force, or a share of it."""
+
+    share: float = 1.0
+    name: str = "exact"
+    milliseconds: float = 5.0
+    asked: list[SignPattern] = field(default_factory=list)
+
+    def work(self, instance: Instance) -> float:
+        return self.milliseconds
+
+    def prepare(self, instance: Instance) -> Bounder:
+        return ExactBounder(instance, self)
+
+
+class ExactBounder:
+    def __init__(self, instance: Instance, relaxation: Exact) -> None:
+        self._relaxation = relaxation
+        shape, labels = instance.X.shape, tuple(instance.partition.labels.tolist())
+        self._objectives = every_optimum(instance.X.tobytes(), shape, instance.y.tobytes(), labels)
+
+    def bound(self, signs: SignPattern, *, cutoff: float = inf) -> Bound:
+        self._relaxation.asked.append(signs)
+        inside = [value for pattern, value in self._objectives.items() if signs.contains(SignPattern(pattern))]
+        value = min(inside) * self._relaxation.share
+        return Bound(value, value, None, BoundStatus.OPTIMAL, 0.0)
+
+
+@cache
+def every_optimum(X: bytes, shape: tuple[int, int], y: bytes, labels: tuple[int, ...]) -> dict[tuple[int, ...], float]:
+    return brute_force(np.frombuffer(X).reshape(shape), np.frombuffer(y), labels).objectives
+
+
+@dataclass(frozen=True)
+class Unprepared:
+    name: str = "unprepared"
+    asked: list[int] = field(default_factory=list)
+
+    def prepare(self, instance: Instance) -> Bounder:
+        self.asked.append(1)
+        raise NotImplementedError("no such solver here")
+
+
+POLICIES: dict[str, Callable[[Any], Relaxation]] = {
+    "fixed": Fixed,
+    "cheap then strong": lambda strong: CheapThenStrong("active-set", strong, break_even=4),
+    "strong is the cheap one": lambda strong: CheapThenStrong(strong, "active-set", gap=0.0, break_even=0),
+    "by depth": lambda strong: ByDepth(strong, "active-set", depth=2),
+    "adaptive": lambda strong: Adaptive(["active-set", strong], explore=0.5),
+    "adaptive, strong first": lambda strong: Adaptive([strong, "active-set"], seed=1),
+    "nested": lambda strong: ByDepth(CheapThenStrong("active-set", strong, break_even=2), Adaptive([strong]), depth=2),
+}
+
+
+@cache
+def tree(seed: int) -> tuple[Tiny, Oracle]:
+    """Return a problem with a tree to speak of, and its oracle."""
+    case = correlated((7, 5)[seed], n_rows=30, n_columns=24, n_groups=8, corr=0.9)
+    return case, oracle_of(case)
+
+
+@pytest.fixture
+def no_luck(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin every search at a bad incumbent: the optimum must be found by it, not before it."""
+
+    def bad(grouped: Any, root: SignPattern, *_: Any) -> Any:
+        sides = [SignPattern(tuple(s or sign for s in root)) for sign in (1, -1)]
+        return max((leaf(grouped.reduction, side) for side in sides), key=lambda incumbent: incumbent.value)
+
+    monkeypatch.setattr(branch_and_bound, "_first_incumbent", bad)
+
+
+# Every policy is a relaxation
+
+
+@pytest.mark.parametrize("make", POLICIES.values(), ids=POLICIES)
+def test_every_policy_proves_the_oracles_optimum_and_accounts_for_every_node(
+    make: Callable[[Any], Relaxation], no_luck: None
+) -> None:
+    for seed in range(2):
+        case, oracle = tree(seed)
+        policy = make(Exact(share=0.98))
+        assert isinstance(policy, Relaxation)
+        result = solved(case, policy)
+        check(result, case, oracle)
+        counts = result.counts
+        closed = sum(n for key, n in counts.items() if key.startswith("closed by "))
+        assert closed == sum(counts.get(how, 0) for how in ("prunes", "tight", "leaves"))
+        assert result.n_nodes // 4 < closed <= (result.n_nodes + 1) // 2
+        computed = sum(n for key, n in counts.items() if key.startswith("bounds by "))
+        assert computed == sum(n for key, n in counts.items() if key.startswith(("bound ", "failed: ")))
+
+
+@pytest.mark.parametrize("family", ["duplicates", "underdetermined", "l1", "free columns", "subset sum", "conditioned"])
+def test_policies_of_the_toolkits_own_relaxations(family: str) -> None:
+    for seed in range(2):
+        case = FAMILIES[family](seed)
+        check(solved(case, CheapThenStrong("active-set", "unconstrained", break_even=1)), case, oracle_of(case))
+        check(solved(case, ByDepth("unconstrained", "active-set")), case, oracle_of(case))
+
+
+@pytest.mark.parametrize("make", POLICIES.values(), ids=POLICIES)
+def test_the_bound_of_a_policy_is_the_highest_it_computed_and_names_its_source(
+    make: Callable[[Any], Relaxation]
+) -> None:
+    case, oracle = tree(0)
+    instance = Instance(case.X, case.y, case.labels)
+    bounder, rng = make(Exact(share=0.97)).prepare(instance), np.random.default_rng(5)
+    for _ in range(40):
+        signs = SignPattern(tuple(rng.choice([-1, 0, 0, 1], size=8).tolist()))
+        true = min(value for pattern, value in oracle.objectives.items() if signs.contains(SignPattern(pattern)))
+        answer = bounder.bound(signs, cutoff=oracle.objective)
+        assert answer.value == max(part.value for part in answer.parts) <= true * (1 + 1e-12)
+        assert {part.source for part in answer.parts} <= {"active-set", "exact"}
+        assert next(part for part in answer.parts if part.value == answer.value).source == answer.source
+        if any(part.source == "active-set" for part in answer.parts):
+            assert answer.coef is not None  # the strong one gives no point, the other's is kept
+
+
+# When the strong bound is asked
+
+
+def test_the_strong_bound_is_asked_only_where_much_is_left_to_do() -> None:
+    case, oracle = tree(0)
+    instance = Instance(case.X, case.y, case.labels)
+    root = SignPattern.free(8)
+    cheap = ActiveSetRelaxation().prepare(instance).bound(root).value
+
+    def sources(signs: SignPattern, cutoff: float, **options: Any) -> list[str]:
+        policy = CheapThenStrong("active-set", Exact(), **options)
+        return [part.source for part in policy.prepare(instance).bound(signs, cutoff=cutoff).parts]
+
+    both = ["active-set", "exact"]
+    assert sources(root, inf) == both  # no search behind it: as strong as can be
+    assert sources(root, inf, break_even=inf) == ["active-set"]
+    assert sources(root, 2 * cheap) == ["active-set"]  # nothing is known of the tree yet
+    node = SignPattern((1, 0, 0, 0, 0, 0, 0, 0))
+    value = ActiveSetRelaxation().prepare(instance).bound(node).value
+    assert sources(node, 1e3 * value) == both
+    assert sources(node, 0.5 * value) == ["active-set"]  # closed by the cheap bound
+    assert sources(node, 1.05 * value, gap=0.1, break_even=0) == ["active-set"]  # nearly closed
+    assert sources(node, 1.2 * value, gap=0.1, break_even=0) == both
+    assert sources(node, 1e3 * value, break_even=2**7) == ["active-set"]  # at most 2^7 leaves below
+    assert sources(node, 1e3 * value, break_even=2**7 - 1) == both
+    complete = SignPattern(oracle.signs)
+    assert sources(complete, 10 * oracle.objective, gap=0.0, break_even=1) == ["active-set"]  # nothing below it
+
+
+def test_fast_rises_promise_a_small_subtree() -> None:
+    """A node whose decided groups raised the bound near to the cutoff is left to the cheap bound."""
+    case, _ = tree(0)
+    instance = Instance(case.X, case.y, case.labels)
+    cheap = ActiveSetRelaxation().prepare(instance)
+    floor = cheap.bound(SignPattern.free(8)).value
+    half = min((SignPattern((*s.values, 0, 0, 0, 0)) for s in SignPattern.all(4)), key=lambda s: -cheap.bound(s).value)
+    rise = (cheap.bound(half).value - floor) / 4
+    assert rise > 0
+    bounder = CheapThenStrong("active-set", Exact(), gap=0.0, break_even=2**2.5).prepare(instance)
+    near, far = (cheap.bound(half).value + levels * rise for levels in (2.0, 3.0))
+    assert len(bounder.bound(half, cutoff=near).parts) == 1
+    assert len(bounder.bound(half, cutoff=far).parts) == 2
+
+
+def test_by_depth_counts_decided_groups() -> None:
+    case, _ = tree(0)
+    bounder = ByDepth(Exact(), "active-set", depth=2).prepare(Instance(case.X, case.y, case.labels))
+    assert bounder.bound(SignPattern((0, 1, 0, 0, 0, 0, 0, 0))).source == "exact"
+    assert bounder.bound(SignPattern((0, 1, 0, 0, 0, -1, 0, 0))).source == "active-set"
+
+
+def test_a_strong_bound_shrinks_the_tree() -> None:
+    case, oracle = tree(0)
+    nodes = {}
+    for share in (0.0, 0.98, 1.0):
+        result = solved(case, CheapThenStrong("active-set", Exact(share), gap=0.0, break_even=1))
+        check(result, case, oracle)
+        nodes[share] = result.n_nodes
+        assert result.counts.get("closed by exact", 0) > 0 or share == 0.0
+    assert nodes[1.0] < nodes[0.98] < nodes[0.0]
+
+
+# Adaptive
+
+
+@dataclass(frozen=True)
+class Scripted:
+    """Closes the nodes with at most ``closes`` undecided groups, and no others."""
+
+    closes: int
+    name: str
+    milliseconds: float
+    asked: list[SignPattern] = field(default_factory=list)
+
+    def work(self, instance: Instance) -> float:
+        return self.milliseconds
+
+    def prepare(self, instance: Instance) -> Bounder:
+        return self
+
+    def bound(self, signs: SignPattern, *, cutoff: float = inf) -> Bound:
+        self.asked.append(signs)
+        return Bound(float(len(signs.undecided) <= self.closes), 0.0, None, BoundStatus.OPTIMAL, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("closes", "milliseconds", "asked"),
+    [(8, 20.0, (0.9, 1.0)), (3, 20.0, (0.0, 0.2)), (8, 1e6, (0.0, 0.0)), (8, 0.5, (1.0, 1.0))],
+    ids=["pays", "closes nothing", "too dear", "the cheapest itself"],
+)
+def test_adaptive_asks_what_it_has_seen_to_pay(closes: int, milliseconds: float, asked: tuple[float, float]) -> None:
+    """The cheap bound closes leaves alone; with eight groups open a subtree of it costs some hundred bounds."""
+    cheap, strong = Scripted(0, "cheap", 1.0), Scripted(closes, "strong", milliseconds)
+    bounder = Adaptive([strong, cheap]).prepare(Instance(np.eye(8), np.ones(8), list(range(8))))
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        bounder.bound(SignPattern(tuple(rng.choice([0, 1], size=8).tolist())), cutoff=0.5)
+    strong.asked.clear()
+    nodes = [SignPattern(tuple(rng.permutation([0] * 7 + [1]).tolist())) for _ in range(100)]
+    for signs in nodes:
+        bounder.bound(signs, cutoff=0.5)
+    assert asked[0] <= len(strong.asked) / len(nodes) <= asked[1]
+
+
+def test_adaptive_is_the_same_in_every_run_and_for_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock that jumps changes nothing, a seed does."""
+    case, _ = tree(0)
+
+    def run(seed: int, n_jobs: int) -> tuple[dict[str, int], list[SignPattern]]:
+        strong = Exact(0.99, milliseconds=0.5)
+        policy = Adaptive(["active-set", strong], seed=seed, explore=0.5)
+        return dict(solved(case, policy, n_jobs=n_jobs).counts), strong.asked
+
+    first = run(0, 1)
+    rng, clock = np.random.default_rng(0), time.perf_counter
+    monkeypatch.setattr(time, "perf_counter", lambda: clock() + rng.uniform(0, 100))
+    assert run(0, 1) == run(0, 3) == first
+    assert any(run(seed, 1)[1] != first[1] for seed in (1, 2, 3))
+
+
+def test_work_is_nominal_and_a_relaxation_may_state_its_own() -> None:
+    small, large = (Instance(np.eye(m)[:, : m - 1], np.ones(m), [0] * (m - 1)) for m in (5, 50))
+    own = nominal_work(ActiveSetRelaxation(), small), nominal_work(ActiveSetRelaxation(), large)
+    assert 0 < own[0] < own[1]
+    assert nominal_work(Exact(milliseconds=7.0), large) == 7.0
+    policy = CheapThenStrong("active-set", Exact(milliseconds=7.0))
+    assert nominal_work(policy, large) == pytest.approx(7.0 + own[1])
+
+
+# Threads
+
+
+@pytest.mark.parametrize("make", POLICIES.values(), ids=POLICIES)
+def test_the_answer_does_not_depend_on_the_number_of_threads(make: Callable[[Any], Relaxation]) -> None:
+    case, _ = tree(0)
+    results = [solved(case, make(Exact(share=0.95)), n_jobs=n_jobs) for n_jobs in (1, 2, 5)]
+    for result in results[1:]:
+        assert result.objective == results[0].objective
+        assert result.signs.tolist() == results[0].signs.tolist()
+        assert result.counts == results[0].counts
+
+
+@dataclass(frozen=True)
+class NotShared:
+    """A bounder that notices a second thread."""
+
+    name: str = "not shared"
+    in_use: list[int] = field(default_factory=list)
+
+    def prepare(self, instance: Instance) -> Bounder:
+        import threading
+
+        honest, mine = ActiveSetRelaxation().prepare(instance), threading.get_ident()
+        relaxation = self
+
+        class Alone:
+            def bound(self, signs: SignPattern, *, cutoff: float = inf) -> Bound:
+                relaxation.in_use.append(mine)
+                assert threading.get_ident() == mine
+                time.sleep(1e-3)  # let another thread in
+                return honest.bound(signs, cutoff=cutoff)
+
+        return Alone()
+
+
+def test_no_bounder_is_shared_between_threads() -> None:
+    relaxation = NotShared()
+    case, oracle = tree(1)
+    result = solved(case, relaxation, n_jobs=3)
+    check(result, case, oracle)
+    assert len(set(relaxation.in_use)) > 1
+    assert not any(key.startswith("failed") for key in result.counts)
+
+
+# Faults
+
+
+@pytest.mark.parametrize("make", POLICIES.values(), ids=POLICIES)
+@pytest.mark.parametrize(("fault", "counted"), FAULTS.values(), ids=FAULTS)
+def test_no_fault_of_a_member_costs_the_optimum_or_the_proof(
+    make: Callable[[Any], Relaxation], fault: Fault, counted: str, no_luck: None
+) -> None:
+    case, oracle = binding(2)
+    faulty = Faulty(fault)
+    result = solved(case, make(faulty))
+    check(result, case, oracle)
+    assert bool(faulty.asked) == ("bounds by faulty" in result.counts)
+    assert not faulty.asked or result.counts.get(counted, 0) > 0 or counted.endswith("ZeroDivisionError")
+
+
+def test_a_failing_member_does_not_cost_the_others_bound() -> None:
+    case, _ = tree(0)
+    instance = Instance(case.X, case.y, case.labels)
+    expected = ActiveSetRelaxation().prepare(instance).bound(SignPattern.free(8)).value
+    for fault, _counted in FAULTS.values():
+        answer = CheapThenStrong("active-set", Faulty(fault)).prepare(instance).bound(SignPattern.free(8))
+        backed = CheapThenStrong(Faulty(fault), "active-set").prepare(instance).bound(SignPattern.free(8))
+        assert answer.value == pytest.approx(expected)
+        assert "faulty" not in (answer.source,) or answer.status.trusted
+        assert backed.value == pytest.approx(expected)
+
+
+def test_a_member_that_cannot_be_prepared_is_tried_once_and_counted() -> None:
+    broken = Unprepared()
+    case, oracle = tree(0)
+    result = solved(case, CheapThenStrong("active-set", broken, break_even=1))
+    check(result, case, oracle)
+    assert broken.asked == [1]
+    assert result.counts["failed: NotImplementedError"] == result.counts["bounds by unprepared"] > 1
+
+
+def test_nothing_certified_means_nothing_claimed() -> None:
+    """Every member fails: at a node limit the bound is that of the search itself, and OPTIMAL is not claimed."""
+    case, oracle = tree(0)
+    nothing = Faulty(lambda bound, signs: Bound(nan, nan, None, BoundStatus.OPTIMAL, 0.0))
+    result = solved(case, Adaptive([nothing, Faulty(FAULTS["raises"][0], "raising")]), node_limit=3)
+    assert result.status is Status.NODE_LIMIT
+    assert result.lower_bound < oracle.objective
+
+
+def test_a_slow_member_ends_at_the_time_limit_with_a_true_bound() -> None:
+    def slow(bound: Bound, signs: SignPattern) -> Bound:
+        time.sleep(0.05)
+        return replace(bound, value=-inf)
+
+    case, oracle = tree(1)
+    for relaxation in (Faulty(slow), CheapThenStrong("active-set", Faulty(slow), gap=0.0, break_even=0)):
+        result = solved(case, relaxation, time_limit=0.12)
+        assert result.status is Status.TIME_LIMIT
+        assert result.lower_bound <= oracle.objective <= result.objective * (1 + 1e-10)
+        assert result.audit().passed
+
+
+def test_a_slow_preparation_counts_towards_the_time_limit() -> None:
+    @dataclass(frozen=True)
+    class SlowToPrepare:
+        name: str = "slow to prepare"
+
+        def prepare(self, instance: Instance) -> Bounder:
+            time.sleep(0.3)
+            return ActiveSetRelaxation().prepare(instance)
+
+    result = solved(tree(1)[0], SlowToPrepare(), time_limit=0.1)
+    assert result.status is Status.TIME_LIMIT
+    assert result.n_nodes == 0
+
+
+# Tight answers
+
+
+def test_a_feasible_point_that_meets_its_bound_closes_the_node(no_luck: None) -> None:
+    """Signs that the unconstrained solution already has: one node, even through a solver of few digits."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 9))
+    y = X @ np.repeat([1.0, -2.0, 0.5], 3) + 0.01 * rng.normal(size=60)
+    for relaxation, closer in (
+        (Faulty(lambda bound, signs: bound), "closed by faulty"),
+        (Faulty(lambda bound, signs: replace(bound, value=bound.value * (1 - 1e-7))), "closed by factorisation"),
+        ("unconstrained", "bounds by unconstrained"),
+        (Fixed("unconstrained"), "bounds by unconstrained"),
+    ):
+        result = partls.solve(X, y, np.arange(9) // 3, relaxation=relaxation)
+        assert (result.status, result.n_nodes) == (Status.OPTIMAL, 1)
+        assert result.counts["tight"] == result.counts[closer] == 1
+
+
+def test_a_feasible_point_above_its_bound_closes_nothing(no_luck: None) -> None:
+    """A sign-feasible point proves nothing by itself: the certified value decides."""
+    case, oracle = tree(0)
+    best = partls.solve(case.X, case.y, case.labels)
+    point = best.instance.reduction.project(best.coef, best.intercept)
+    result = solved(case, Faulty(lambda bound, signs: replace(bound, value=bound.value / 2, coef=point)))
+    check(result, case, oracle)
+    assert result.n_nodes > 1
+
+
+def test_children_tried_for_branching_do_not_ask_the_relaxation() -> None:
+    case, oracle = tree(0)
+    strong = Exact(share=0.9)
+    policy = ByDepth(CheapThenStrong("active-set", strong, gap=0.0, break_even=0), "active-set", depth=8)
+    result = solved(case, policy, branching="strong")
+    check(result, case, oracle)
+    assert result.counts["trials"] > 0
+    assert len(strong.asked) == result.counts["bounds by exact"] <= result.n_nodes
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Fixed("shorr"), "relaxation='shorr' is not one of"),
+        (lambda: ByDepth("active-set", ActiveSetRelaxation), "neither a name nor an object"),
+        (lambda: CheapThenStrong("active-set", 3), "relaxation=3 is neither a name nor an object"),
+        (lambda: CheapThenStrong("active-set", "unconstrained", gap=-1.0), "gap=-1.0 must be a number >= 0"),
+        (lambda: CheapThenStrong("active-set", "unconstrained", break_even=nan), "break_even=nan must be"),
+        (lambda: Adaptive([]), "list at least one relaxation"),
+        (lambda: Adaptive("active-set"), "list at least one relaxation"),
+    ],
+)
+def test_a_policy_refuses_what_it_cannot_use(make: Callable[[], Relaxation], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        make()
+
+
+def test_policies_say_what_they_are() -> None:
+    assert ByDepth("unconstrained", "active-set").name == "by-depth(unconstrained, active-set)"
+    assert Adaptive(["active-set", Fixed("unconstrained")]).name == "adaptive(active-set, fixed(unconstrained))"
