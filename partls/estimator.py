@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from typing import Any, Self
@@ -18,6 +19,7 @@ from formulations.instance import Instance
 from partls import explain
 from partls.callbacks import CallbackSupport, FitReporter, with_callbacks
 from partls.options import a_priori_signs, nonnegative
+from partls.persistence import SavedModel, load_model, save_model
 from partls.result import Result, Status
 from partls.shortest import shortest
 from partls.solve import solve_instance
@@ -134,7 +136,10 @@ class PartLSRegressor(CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEst
 
     def summary(self, *, max_features: int | None = 10, output: int | None = None) -> explain.Summary:
         """Return a printable table of groups, features and the certificate; ``output`` picks one of several targets."""
-        return explain.summarise(self._one_result(output), max_features)
+        check_is_fitted(self)
+        k = self._target(output)
+        coef, intercept = np.atleast_2d(self.coef_)[k], np.atleast_1d(self.intercept_)[k]
+        return explain.summarise(self.partition_, coef, intercept, self._facts()[k], max_features)
 
     def contributions(self, X: Any, *, output: int | None = None) -> explain.Contributions:
         """Return what each group adds to the prediction of each row of X; the rows sum to ``predict(X)``."""
@@ -163,6 +168,42 @@ class PartLSRegressor(CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEst
             self._one_result(output), n_resamples=n_resamples, signs=self.signs, n_jobs=n_jobs or self.n_jobs,
             random_state=self.random_state if random_state is None else random_state, progress=progress,
         )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model as JSON: coefficients, groups, settings and certificate; no training data, no code.
+
+        The format is described in ``partls.persistence``.
+        """
+        check_is_fitted(self)
+        save_model(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> PartLSRegressor:
+        """Return the model of a file written by ``save``: it predicts the same to the last bit, and can be fitted anew.
+
+        What needs the training data (sign certainty, price of the constraint, bootstrap) needs a new fit.
+        """
+        saved = load_model(path)
+        model = PartLSRegressor(saved.partition, **saved.settings)
+        model._restore(saved)
+        return model
+
+    def _restore(self, saved: SavedModel) -> None:
+        """Take over the fitted attributes of a saved model."""
+        for name, value in saved.fitted.items():
+            setattr(self, name, value)
+        self.partition_, self.n_features_in_ = saved.partition, saved.partition.n_columns
+        self.group_names_ = np.array(saved.partition.names, dtype=object)
+        self._saved_facts = saved.facts
+        if saved.named_columns:
+            self.feature_names_in_ = np.array(saved.partition.columns, dtype=object)
+
+    def _facts(self) -> tuple[explain.Facts, ...]:
+        """Return what the summary of each target needs: from the training data, or as it was saved."""
+        if not hasattr(self, "result_"):
+            return self._saved_facts
+        results = self.result_ if isinstance(self.result_, tuple) else (self.result_,)
+        return tuple(explain.facts_of(result) for result in results)
 
     def _one_result(self, output: int | None) -> Result:
         """Return the result of one target, with its data."""

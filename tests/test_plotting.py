@@ -58,7 +58,7 @@ def assert_readable(display) -> None:
     assert ax.get_ylabel()
     figure.canvas.draw()
     low, high = sorted(ax.get_ylim())
-    beside = [text for text in ax.get_yticklabels() if low <= text.get_position()[1] <= high]  # the others are not drawn
+    beside = [text for text in ax.get_yticklabels() if low <= text.get_position()[1] <= high]  # others are not drawn
     boxes = [text.get_window_extent() for text in [*ax.texts, *beside] if text.get_text()]
     for i, box in enumerate(boxes):
         assert box.x0 >= 0 and box.y0 >= -1

@@ -1,6 +1,6 @@
 """What a fitted model says and how sure that is: tables for whoever has to judge a partition.
 
-Each module takes a ``Result`` and returns a report: a value that prints as a table and turns into a data frame.
+Each module makes one kind of report: a value that prints as a table and turns into a data frame.
 """
 
 from partls.explain.contributions import Contributions, contributions
@@ -8,16 +8,18 @@ from partls.explain.partition_from_signs import partition_from_signs
 from partls.explain.price import PriceOfConstraint, price_of_constraint
 from partls.explain.sign_certainty import SignCertainty, sign_certainty
 from partls.explain.stability import Stability, bootstrap
-from partls.explain.summary import Summary, summarise
+from partls.explain.summary import Facts, Summary, facts_of, summarise
 
 __all__ = [
     "Contributions",
+    "Facts",
     "PriceOfConstraint",
     "SignCertainty",
     "Stability",
     "Summary",
     "bootstrap",
     "contributions",
+    "facts_of",
     "partition_from_signs",
     "price_of_constraint",
     "sign_certainty",

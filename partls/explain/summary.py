@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from formulations.data import Floats
+from formulations.equivalence import from_coef
+from formulations.partition import Partition
 from partls.explain.contributions import UNGROUPED, contributions
 from partls.explain.report import SIGN, Report, number, percent, table
 from partls.result import Result
@@ -66,24 +68,42 @@ class Summary(Report):
         return lines
 
 
-def summarise(result: Result, max_features: int | None = None) -> Summary:
-    """Return the summary of a result; ``max_features`` cuts the printed list inside each group, not ``rows``."""
-    instance, partition = result.instance, result.instance.partition
-    shares = variance_shares(result)
+@dataclass(frozen=True)
+class Facts:
+    """What a summary needs beyond the coefficients: it takes the training data to know, and is saved with a model.
+
+    ``variance_shares`` has one value per group and a last one for the columns without a group.
+    """
+
+    n_rows: int
+    r_squared: float
+    variance_shares: tuple[float, ...]
+    certificate: str
+
+
+def facts_of(result: Result) -> Facts:
+    """Return what the training data tell about a result."""
+    shares = tuple(variance_shares(result).tolist())
+    return Facts(result.instance.n_rows, r_squared(result), shares, certificate(result))
+
+
+def summarise(partition: Partition, coef: Floats, intercept: float, facts: Facts, max_features: int | None = None
+              ) -> Summary:
+    """Return the summary of a model; ``max_features`` cuts the printed list inside each group, not ``rows``."""
+    alpha, beta = from_coef(coef, partition)
     names = partition.columns or tuple(f"x{j}" for j in range(partition.n_columns))
     rows = []
     for k, group in enumerate([*partition.names, UNGROUPED]):
         own = k < partition.n_groups
         members = partition.members(k) if own else partition.free
-        sign, beta = (int(result.signs[k]), float(result.beta[k])) if own else (0, 0.0)
-        order = members[np.argsort(-np.abs(result.coef[members]), kind="stable")]
+        effect = float(beta[k]) if own else 0.0
+        order = members[np.argsort(-np.abs(coef[members]), kind="stable")]
         rows += [
-            FeatureRow(group, sign, beta, float(shares[k]), names[j], float(result.alpha[j]), float(result.coef[j]))
+            FeatureRow(group, int(np.sign(effect)), effect, facts.variance_shares[k], names[j], float(alpha[j]),
+                       float(coef[j]))
             for j in order
         ]
-    return Summary(
-        tuple(rows), result.intercept, instance.n_rows, r_squared(result), certificate(result), max_features
-    )
+    return Summary(tuple(rows), float(intercept), facts.n_rows, facts.r_squared, facts.certificate, max_features)
 
 
 def certificate(result: Result) -> str:

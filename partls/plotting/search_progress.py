@@ -26,8 +26,9 @@ class SearchProgressDisplay(Display):
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Axes | None = None, output: int | None = None) -> Self:
         """Draw the history of a fit; of a search that was over at once, its one point."""
-        target = estimator._target(output)
-        return cls(estimator.history_[target] if np.ndim(estimator.coef_) == 2 else estimator.history_).plot(ax=ax)
+        estimator._one_result(output)  # refuses a model that was loaded from a file
+        several = np.ndim(estimator.coef_) == 2
+        return cls(estimator.history_[output] if several else estimator.history_).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> Self:
         """Draw both lines and the gap between them."""
