@@ -21,10 +21,15 @@ from partls.explain.summary import r_squared, variance_shares
 from partls.report.proof import proof
 from partls.report.subject import Subject
 from partls.result import Result, Status
+from partls.search.trace import trace_search
 
 # What keeps a page below 1.5 MB, however large the data.
 MAX_GROUPS, MAX_FEATURES, MAX_MOVED, MAX_ROWS, MAX_CELLS, MAX_STATES, MAX_NAME = 200, 1500, 200, 1000, 36_000, 500, 100
+MAX_REPLAY = 3_000  # nodes times columns: a second or so
 _PROVED = (Status.OPTIMAL, Status.GAP_REACHED, Status.PRECISION_LIMIT)
+_CLOSED = {
+    "prunes": "closed by their bound", "tight": "solved by the relaxation itself", "leaves": "single sign patterns solved",
+}
 _LIBRARIES = ("partls", "numpy", "scipy", "numba", "scikit-learn")
 
 
@@ -147,7 +152,9 @@ def _features(result: Result, shown: Shown) -> list[Any]:
 def _rows(result: Result, shown: Shown) -> dict[str, Any]:
     """Return the sampled rows and, before them, the average of all: values, group contributions, prediction."""
     instance = result.instance
-    X = np.vstack([instance.X.mean(axis=0), instance.X[shown.rows]])
+    mean, size = instance.X.mean(axis=0), np.abs(instance.X).max(axis=0)
+    mean[np.abs(mean) <= 1e-12 * size] = 0.0  # centred columns, but for rounding
+    X = np.vstack([mean, instance.X[shown.rows]])
     parts = contributions(X, result.coef, result.intercept, instance.partition)
     return {
         "number": [0, *(shown.rows + 1).tolist()],
@@ -173,12 +180,27 @@ def _histogram(residual: Floats) -> dict[str, Any]:
 
 
 def _search(subject: Subject) -> dict[str, Any]:
-    """Return the history, thinned to what a chart can show, and how the nodes were closed."""
-    states = [[state.nodes, state.seconds, state.objective, state.lower_bound] for state in subject.history]
+    """Return the course of the search, thinned to what a chart can show, and how the nodes were closed.
+
+    A small search is over before its first round is: it is told again node by node, the lowest bound first.
+    """
+    result = subject.result
+    states = [(state.nodes, state.seconds, state.objective, state.lower_bound) for state in subject.history]
+    replayed = not _moves(states) and result.method == "bnb" and result.n_nodes * result.instance.n_columns <= MAX_REPLAY
+    if replayed:
+        nodes = trace_search(result.instance, signs=subject.signs, best_first=True, node_limit=MAX_STATES)
+        states = [(i + 1, node.seconds, node.objective, node.lower_bound) for i, node in enumerate(nodes)]
     if len(states) > MAX_STATES:
         states = [states[i] for i in np.linspace(0, len(states) - 1, MAX_STATES).round().astype(int)]
-    counts = [[name, count] for name, count in subject.result.counts.items() if count and name != "nodes"]
-    return {"states": states, "counts": counts}
+    counts = [[words, result.counts[name]] for name, words in _CLOSED.items() if result.counts.get(name)]
+    counts += [[name, n] for name, n in result.counts.items() if name.startswith(("bounds by", "closed by"))]
+    return {"states": states if _moves(states) else [], "replayed": replayed, "counts": counts}
+
+
+def _moves(states: list[tuple[int, float, float, float]]) -> bool:
+    """Return whether best objective or bound change by more than rounding from state to state."""
+    values = [value for state in states for value in state[2:]]
+    return len(states) > 1 and bool(max(values) - min(values) > 1e-6 * max(values))
 
 
 def _setting(value: Any) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from partls.explain.report import number
 from partls.result import Result, Status
 
 _STOPPED = {
@@ -34,15 +33,16 @@ def _verdict(result: Result) -> str:
 
 
 def _meaning(result: Result, under: str) -> str:
-    patterns, work = _patterns(result.instance.n_groups), f"{result.n_nodes:,} node(s) in {result.seconds:.3g} s"
+    objective = _figure(result.objective)
+    patterns, work = _patterns(result.instance.n_groups), f"{result.n_nodes:,} node{'s' * (result.n_nodes != 1)} in {result.seconds:.3g} s"
     if result.status is Status.OPTIMAL:
         return (
             f"Of the {patterns} ways to give each group one sign, none{under} fits better than this model: the "
-            f"certified lower bound meets its objective, {number(result.objective)}. The search took {work}."
+            f"certified lower bound meets its objective, {objective}. The search took {work}."
         )
     most = (
         f"no model with one sign per group{under} can have an objective more than {_share(result.gap)} lower than "
-        f"this one's, {number(result.objective)}"
+        f"this one's, {objective}"
     )
     if result.status is Status.GAP_REACHED:
         return f"As good as was asked for: {most}. The search took {work}."
@@ -58,13 +58,17 @@ def _audit(result: Result) -> str:
     outcome = "Audit passed" if audit.passed else "Audit FAILED"
     broken = f"{audit.sign_violations} coefficient(s) break their sign" if audit.sign_violations else "every sign holds"
     return (
-        f"{outcome}: recomputed from the data, the objective agrees to {audit.objective_error:.1e}, the optimality "
-        f"residual is {audit.kkt_residual:.1e}, and {broken}."
+        f"{outcome}: recomputed from the data, the objective agrees to {max(audit.objective_error, 1e-16):.0e}, the "
+        f"conditions of optimality hold to {max(audit.kkt_residual, 1e-16):.0e}, and {broken}."
     )
 
 
 def _under(signs: Any) -> str:
     return "" if signs is None else " that keeps the signs given beforehand"
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.6g}" if not 1e6 <= abs(value) < 1e12 else f"{value:,.0f}"
 
 
 def _patterns(n_groups: int) -> str:

@@ -22,12 +22,18 @@ function barRow(name, bar, figure, small) {
     make("span", { class: "figure" }, figure, small ? make("small", {}, small) : null));
 }
 
+// Round values on an axis, each with its text.
 function ticks(low, high, about) {
   const raw = (high - low) / about || 1;
   const power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw);
+  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw * (1 - 1e-9));
+  const digits = Math.max(0, Math.min(12, -Math.floor(Math.log10(step) + 1e-9)));
   const found = [];
-  for (let i = Math.ceil(low / step); i * step <= high + step * 1e-9; i++) found.push(Math.abs(i * step) < step * 1e-9 ? 0 : i * step);
+  for (let i = Math.ceil(low / step); i * step <= high + step * 1e-9; i++) {
+    const value = i * step;
+    const plain = value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }).replace("-", "−");
+    found.push([value, plain.length > 11 ? number(value) : plain]);
+  }
   return found;
 }
 
@@ -50,13 +56,13 @@ function responsive(holder, draw) {
 // The frame of a chart: scales, ticks, axis names.
 function frame(width, height, xs, ys, { xLabel, yLabel, label }) {
   const yTicks = ticks(ys[0], ys[1], 5);
-  const left = 16 + 6.6 * Math.max(...yTicks.map((t) => number(t).length)), right = 10, top = 24, bottom = 40;
+  const left = 16 + 6.6 * Math.max(...yTicks.map(([, text]) => text.length)), right = 10, top = 24, bottom = 40;
   const x = (v) => left + ((v - xs[0]) / (xs[1] - xs[0])) * (width - left - right);
   const y = (v) => height - bottom - ((v - ys[0]) / (ys[1] - ys[0])) * (height - top - bottom);
   const svg = make("svg", { width, height, viewBox: `0 0 ${width} ${height}`, tabindex: 0, role: "application", "aria-roledescription": "chart", "aria-label": label });
-  for (const t of yTicks) svg.append(make("line", { class: "axis", x1: left, x2: width - right, y1: y(t), y2: y(t) }),
-    make("text", { x: left - 8, y: y(t) + 4, "text-anchor": "end" }, number(t)));
-  for (const t of ticks(xs[0], xs[1], Math.max(3, width / 110))) svg.append(make("text", { x: x(t), y: height - bottom + 18, "text-anchor": "middle" }, number(t)));
+  for (const [t, text] of yTicks) svg.append(make("line", { class: "axis", x1: left, x2: width - right, y1: y(t), y2: y(t) }),
+    make("text", { x: left - 8, y: y(t) + 4, "text-anchor": "end" }, text));
+  for (const [t, text] of ticks(xs[0], xs[1], Math.max(3, width / 75))) svg.append(make("text", { x: x(t), y: height - bottom + 18, "text-anchor": "middle" }, text));
   svg.append(make("text", { x: width - right, y: height - 4, "text-anchor": "end" }, xLabel), make("text", { x: 0, y: 12 }, yLabel));
   return { svg, x, y, left, right, top, bottom };
 }

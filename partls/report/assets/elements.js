@@ -4,6 +4,7 @@
 const figures = JSON.parse(document.getElementById("figures").textContent);
 const byId = (id) => document.getElementById(id);
 
+const SVG_TAGS = new Set(["svg", "g", "path", "circle", "rect", "line", "text"]);
 function make(tag, attributes = {}, ...children) {
   const svg = SVG_TAGS.has(tag);
   const element = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
@@ -14,7 +15,6 @@ function make(tag, attributes = {}, ...children) {
   element.append(...children.flat().filter((child) => child !== null && child !== undefined));
   return element;
 }
-const SVG_TAGS = new Set(["svg", "g", "path", "circle", "rect", "line", "text"]);
 
 // A name from the data: shown as text, and kept apart from the direction of the text around it.
 const named = (name) => make("bdi", { title: name.length > 40 ? name : null }, name);
@@ -22,10 +22,18 @@ const named = (name) => make("bdi", { title: name.length > 40 ? name : null }, n
 function number(value, digits = 4) {
   if (value === null) return "∞";
   const size = Math.abs(value);
-  const text = size !== 0 && (size >= 1e7 || size < 1e-4)
+  const text = size !== 0 && (size >= 1e9 || size < 1e-4)
     ? value.toExponential(2)
     : value.toLocaleString("en", { maximumSignificantDigits: digits });
   return text.replace("-", "−").replace("e-", "e−").replace("e+", "e");
+}
+// Figures of one column, all with the same digits after the point.
+function aligned(values) {
+  const size = Math.max(...values.map(Math.abs));
+  if (size >= 1e9 || (size < 1e-3 && size > 0)) return (value) => number(value);
+  const digits = Math.max(0, Math.min(6, 3 - Math.floor(Math.log10(size || 1))));
+  const format = new Intl.NumberFormat("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  return (value) => format.format(value).replace("-", "−");
 }
 const signed = (value, digits) => (value > 0 ? "+" : "") + number(value, digits);
 const percent = (share) => (share === null ? "∞" : number(Math.abs(100 * share) < 1e-6 ? 0 : 100 * share, 3) + "%");

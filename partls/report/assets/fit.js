@@ -34,16 +34,16 @@ function fitSection(section) {
 }
 
 function searchSection(section) {
-  const { states, counts } = figures.search;
+  const { states, replayed, counts } = figures.search;
   const { nodes, seconds, objective, lower_bound: bound, gap } = figures.fit;
   section.append(make("p", { class: "note" }, `${count(nodes, "node")} in ${number(seconds, 3)} s; best objective ${number(objective, 8)}, proven lower bound ${number(bound, 8)}, gap ${percent(gap)}.`));
-  const moves = states.some((state) => state[2] !== states[0][2] || state[3] !== states[0][3]);
-  if (moves) {
+  if (states.length) {
     const options = { states, by: 0, xLabel: "nodes", label: "Best objective and proven lower bound during the search. Arrow keys walk through it." };
     options.describe = (i) => `after ${count(states[i][0], "node")}, ${number(states[i][1], 3)} s\nbest ${number(states[i][2], 7)}\nbound ${states[i][3] === null ? "none yet" : number(states[i][3], 7)}`;
-    section.append(chart("The best model found and the proven bound draw together", steps, options,
-      make("p", { class: "legend" }, make("span", {}, make("b", { class: "down" }, "━ "), "best model found"), make("span", {}, make("b", { class: "up" }, "━ "), "proven lower bound"), make("span", {}, "▒ gap"))));
-  } else section.append(make("p", {}, states.length ? "The search was over in one round: there is no course to draw." : "The course of the search was not recorded."));
+    section.append(chart(replayed ? "The best model found and the proven bound, replayed node by node" : "The best model found and the proven bound", steps, options,
+      make("p", { class: "legend" }, make("span", {}, make("b", { class: "down" }, "━ "), "best model found"), make("span", {}, make("b", { class: "up" }, "━ "), "proven lower bound"), make("span", {}, "▒ gap")),
+    ), replayed ? make("p", { class: "note small" }, "This search was over within one round, too soon to be recorded. It is told again by a plain search, the lowest bound first, whose nodes can differ.") : "");
+  } else section.append(make("p", {}, "Best model and bound met at once, or the course of the search was not recorded: there is none to draw."));
   if (counts.length) section.append(make("h3", {}, "How the nodes were closed"), pairs(counts.map(([name, n]) => [name, n.toLocaleString("en")])));
 }
 

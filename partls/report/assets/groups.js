@@ -84,7 +84,7 @@ function certaintySection(section) {
   showMore(list, groups, (group) => {
     const { increase } = group.flip;
     const tag = increase !== null && increase <= within ? make("span", { class: "tag" }, "near tie") : null;
-    const then = group.flip.beta ? `then β ${signed(group.flip.beta)}` : "then best dropped";
+    const then = group.flip.beta ? `then β ${signed(group.flip.beta)}` : "then best left out";
     const row = barRow([named(group.name), tag], track(increase ?? most, 0, most, { kind: side(group.sign) }), `${group.flip.exact ? "" : "≤ "}+${percent(increase)}`, then);
     return make("li", {}, withTip(row, () => `${group.name} ${pushes[side(group.sign)]}.\nForced to the other sign, the best model's objective is ${flipText(group.flip).replace(" if flipped", "")}.`));
   });
@@ -100,7 +100,7 @@ function certaintySection(section) {
     make("p", { class: "note" }, "For each group, the best model in which it has the other sign, or none: how much worse it fits. Each figure is the optimum of its own search, so small ones are real ambiguities of the data."),
     make("div", { class: "pair" },
       make("div", {}, make("h3", {}, "Cost of flipping each sign"), groups.length ? list : make("p", {}, "Every group is zero: there is no sign to flip.")),
-      make("div", { id: "ties" }, make("h3", {}, "Near ties"), make("p", {}, head), others.length ? make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Near ties" }, table) : null)));
+      make("div", { id: "ties" }, make("h3", {}, "Near ties"), make("p", {}, head), others.length ? make("div", { class: "scroll tall", tabindex: 0, role: "region", "aria-label": "Near ties" }, table) : null)));
 }
 
 function priceSection(section) {
@@ -113,7 +113,7 @@ function priceSection(section) {
   showMore(list, groups.filter((group) => group.gain > 0), (group) => {
     const against = group.against.flatMap(([name, coef], i) => [i ? ", " : "pulls against: ", named(name), ` (${signed(coef, 3)})`]);
     const rest = group.n_against - group.against.length;
-    return make("li", {}, barRow(named(group.name), track(group.gain, 0, most, { kind: "none" }), `−${percent(group.gain)}`), against.length ? make("p", { class: "note small" }, ...against, rest > 0 ? ` and ${rest} more` : "") : null);
+    return make("li", { class: "priced" }, barRow(named(group.name), track(group.gain, 0, most, { kind: "none" }), `−${percent(group.gain)}`), against.length ? make("p", { class: "note small" }, ...against, rest > 0 ? ` and ${rest} more` : "") : null);
   });
   section.append(
     make("p", { id: "price-words" }, "Requiring one sign per group raises the objective by ", make("b", {}, percent(figures.price.price)), ` over least squares without the constraint (${number(figures.price.unconstrained, 6)}).`),

@@ -12,7 +12,7 @@ function headline() {
   };
   const unsure = signedGroups.filter((group) => group.sign).sort((a, b) => (a.flip.increase ?? Infinity) - (b.flip.increase ?? Infinity))[0];
   byId("reading").append(...list(1, "Push it up:"), ...list(-1, "Push it down:"), ...list(0, "No effect:"),
-    ...(unsure ? ["The least certain sign is that of ", named(unsure.name), `: the objective is ${flipText(unsure.flip)}.`] : []));
+    ...(unsure ? ["The least certain sign is that of ", named(unsure.name), unsure.flip.increase < 0 ? ": a better model has the other one." : `: with the other one, the objective rises by ${unsure.flip.exact ? "" : "at most "}${percent(unsure.flip.increase)}.`] : []));
   byId("proof").append(make("div", { class: proof.proved ? "verdict" : "verdict open" }, make("strong", {}, `${proof.proved ? "✓ " : ""}${proof.verdict}`), make("p", {}, proof.meaning), make("p", { class: "small" }, proof.audit)));
   const tiles = [[number(fit.r_squared), "R²"], [number(fit.rmse), "typical error (root mean square)"], [fit.n_rows.toLocaleString("en"), "rows"],
     [`${fit.n_columns.toLocaleString("en")} in ${fit.n_groups.toLocaleString("en")}`, "features in groups"], [percent(fit.gap), "gap to the proven bound"], [figures.price ? `+${percent(figures.price.price)}` : "–", "price of the constraint"]];
@@ -39,4 +39,4 @@ whatIfSection(byId("what-if"));
 tableSection(byId("data"));
 searchSection(byId("search"));
 settingsSection(byId("settings"));
-byId("contents").append(...[...document.querySelectorAll("main section")].map((section) => make("a", { href: "#" + section.id }, section.querySelector("h2").textContent)));
+byId("contents").append(...[...document.querySelectorAll("main section")].map((section) => make("a", { href: "#" + section.id }, section.dataset.short)));

@@ -4,14 +4,14 @@ const PAGE = 15, PARTS = 8;
 
 function tableSection(section) {
   const shown = figures.groups.slice(0, PARTS);
+  const all = rows.number.map((_, row) => row).slice(1);
+  const column = (name, value) => [name, value, aligned(all.map(value))];
   const columns = [
     ["Row", (row) => rows.number[row], (v) => v.toLocaleString("en")],
-    ["Actual", (row) => rows.actual[row], (v) => number(v, 5)],
-    ["Predicted", (row) => rows.predicted[row], (v) => number(v, 5)],
-    ["Residual", residualOf, (v) => signed(v)],
-    ...shown.map((group, k) => [group.name, (row) => rows.parts[row][k], (v) => signed(v)]),
+    column("Actual", (row) => rows.actual[row]), column("Predicted", (row) => rows.predicted[row]), column("Residual", residualOf),
+    ...shown.map((group, k) => column(group.name, (row) => rows.parts[row][k])),
   ];
-  let order = rows.number.map((_, row) => row).slice(1), sortedBy = 0, descending = false, page = 0;
+  let order = all.slice(), sortedBy = 0, descending = false, page = 0;
   const body = make("tbody"), place = make("span", { "aria-live": "polite" });
   const heads = columns.map(([name], c) => make("th", { scope: "col" }, make("button", { type: "button", onclick: () => sortBy(c) }, named(name))));
   const previous = make("button", { type: "button", onclick: () => turn(-1) }, "Previous"), next = make("button", { type: "button", onclick: () => turn(1) }, "Next");

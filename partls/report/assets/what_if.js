@@ -10,6 +10,9 @@ function whatIfSection(section) {
   const answer = make("div", { class: "answer" });
   const movers = make("div", { id: "movers" });
 
+  const everything = rows.parts.flat(); // one axis for all rows: bars can be compared between them
+  const lowest = everything.reduce((a, b) => Math.min(a, b), 0), highest = everything.reduce((a, b) => Math.max(a, b), 0);
+
   function shifts() {
     const byGroup = figures.groups.map(() => 0);
     moved.forEach((value, j) => { byGroup[features[j].group] += features[j].coef * (value - rows.x[selection.row][j]); });
@@ -19,18 +22,17 @@ function whatIfSection(section) {
   function showAnswer() {
     const start = rows.predicted[selection.row], byGroup = shifts();
     const total = byGroup.reduce((sum, d) => sum + d, 0), base = rows.parts[selection.row];
-    const extents = [...base, ...base.map((part, k) => part + byGroup[k]), 0];
-    const low = Math.min(...extents), high = Math.max(...extents);
+    const low = Math.min(lowest, ...base.map((part, k) => part + byGroup[k])), high = Math.max(highest, ...base.map((part, k) => part + byGroup[k]));
     const order = figures.groups.map((_, k) => k).sort((a, b) => Math.abs(base[b]) - Math.abs(base[a])).slice(0, FIRST);
     for (const [k, d] of byGroup.entries()) if (d && !order.includes(k)) order.push(k);
     answer.replaceChildren(
-      make("label", { for: "prediction" }, "Prediction of ", named(figures.target)),
+      make("div", { class: "now" }, make("label", { for: "prediction" }, "Prediction of ", named(figures.target)),
       make("output", { id: "prediction", "data-value": start + total }, number(start + total, 5)),
-      make("p", { class: side(total) }, moved.size ? `${arrow(total)} ${signed(total)} from ${rowName(selection.row)} (${number(start, 5)})` : `as for ${rowName(selection.row)}`),
-      make("h3", {}, "What each group contributes"),
+      make("p", { class: side(total) }, moved.size ? `${arrow(total)} ${signed(total)} from ${rowName(selection.row)} (${number(start, 5)})` : `as for ${rowName(selection.row)}`)),
+      make("div", { class: "parts" }, make("h3", {}, "What each group contributes"),
       make("ul", { class: "bars thin" }, order.map((k) => make("li", { "data-group": figures.groups[k].name, "data-value": base[k] + byGroup[k] },
         barRow(named(figures.groups[k].name), track(base[k] + byGroup[k], low, high, { was: byGroup[k] ? base[k] : null }), signed(base[k] + byGroup[k]), byGroup[k] ? `${signed(byGroup[k])} by the move` : null)))),
-      make("p", { class: "note small" }, `and the intercept, ${signed(figures.fit.intercept)}${order.length < figures.fit.n_groups ? ", and the smaller groups" : ""}.`));
+      make("p", { class: "note small" }, `and the intercept, ${signed(figures.fit.intercept)}${order.length < figures.fit.n_groups ? ", and the smaller groups" : ""}.`)));
   }
 
   function mover(j) {
@@ -76,6 +78,6 @@ function whatIfSection(section) {
     make("p", { class: "note" }, "Start from a row, move features, and watch the prediction. The model is linear: a move shifts its own group only.",
       unlisted > 0 ? make("b", { class: "sampled" }, ` The ${figures.moved} most influential of ${figures.fit.n_columns.toLocaleString("en")} features can be moved.`) : ""),
     make("div", { class: "controls" }, make("label", {}, "Start from", start), make("label", {}, "Features", which), make("button", { type: "button", id: "reset", onclick: begin }, "Reset")),
-    make("div", { class: "pair" }, movers, answer));
+    make("div", { class: "pair moving" }, movers, answer));
   begin();
 }
