@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -22,13 +23,17 @@ from partls.report.proof import proof
 from partls.report.subject import Subject
 from partls.result import Result, Status
 from partls.search.trace import trace_search
+from partls.solve import solve_instance
 
 # What keeps a page below 1.5 MB, however large the data.
 MAX_GROUPS, MAX_FEATURES, MAX_MOVED, MAX_ROWS, MAX_CELLS, MAX_STATES, MAX_NAME = 200, 1500, 200, 1000, 36_000, 500, 100
+MAX_TIES = 50
 MAX_REPLAY = 3_000  # nodes times columns: a second or so
 _PROVED = (Status.OPTIMAL, Status.GAP_REACHED, Status.PRECISION_LIMIT)
 _CLOSED = {
-    "prunes": "closed by their bound", "tight": "solved by the relaxation itself", "leaves": "single sign patterns solved",
+    "prunes": "closed by their bound",
+    "tight": "solved by the relaxation itself",
+    "leaves": "single sign patterns solved",
 }
 _LIBRARIES = ("partls", "numpy", "scipy", "numba", "scikit-learn")
 
@@ -66,9 +71,7 @@ class Shown:
 def document(subject: Subject, *, title: str, target: str, within: float, time_limit: float) -> dict[str, Any]:
     """Return everything the page shows; numbers that are not finite become None."""
     result = subject.result
-    certainty = sign_certainty(
-        result, within=within, max_patterns=50, signs=subject.signs, time_limit=time_limit, n_jobs=subject.n_jobs
-    )
+    certainty = _sign_certainty(subject, within, time_limit)
     price = _price(subject, certainty)
     shown = Shown.of(result)
     plain: dict[str, Any] = _plain({
@@ -103,27 +106,42 @@ def _fit(result: Result) -> dict[str, Any]:
     }
 
 
-def _price(subject: Subject, certainty: SignCertainty) -> PriceOfConstraint | None:
+def _sign_certainty(subject: Subject, within: float, time_limit: float) -> SignCertainty | None:
+    """Return the certainty of the signs, unless not even searches that are stopped at once could be done in time."""
+    result, began = subject.result, time.perf_counter()
+    if time_limit > 0:
+        solve_instance(result.instance, warm_start=result, signs=subject.signs, time_limit=0.0)
+    at_least = 2 * result.instance.n_groups * (time.perf_counter() - began)  # flips, then near ties
+    if at_least >= time_limit:
+        return None
+    return sign_certainty(
+        result, within=within, max_patterns=MAX_TIES, signs=subject.signs, time_limit=time_limit, n_jobs=subject.n_jobs
+    )
+
+
+def _price(subject: Subject, certainty: SignCertainty | None) -> PriceOfConstraint | None:
     """Return the price where the certainty of every sign was settled in time: it takes searches of the same kind."""
-    settled = subject.result.status in _PROVED and all(row.exact for row in certainty.rows)
+    exact = certainty is not None and all(row.exact for row in certainty.rows)
+    settled = exact and subject.result.status in _PROVED
     return price_of_constraint(subject.result, n_jobs=subject.n_jobs) if settled else None
 
 
-def _groups(result: Result, shown: Shown, certainty: SignCertainty, price: PriceOfConstraint | None) -> list[Any]:
+def _groups(
+    result: Result, shown: Shown, certainty: SignCertainty | None, price: PriceOfConstraint | None
+) -> list[Any]:
     partition = result.instance.partition
     groups = []
     for k in shown.groups:
         members = partition.members(int(k)) if k < partition.n_groups else partition.free
         group = {
             "name": UNGROUPED, "sign": None, "beta": None, "share": shown.shares[k], "size": len(members),
-            "listed": np.isin(members, shown.features).sum(),
+            "flip": None,
         }
         if k < partition.n_groups:
+            group |= {"name": _short(partition.names[k]), "sign": result.signs[k], "beta": result.beta[k]}
+        if k < partition.n_groups and certainty is not None:
             flip = certainty.rows[k]
-            group |= {
-                "name": _short(partition.names[k]), "sign": result.signs[k], "beta": result.beta[k],
-                "flip": {"increase": flip.increase, "beta": flip.flipped_beta, "exact": flip.exact},
-            }
+            group["flip"] = {"increase": flip.increase, "beta": flip.flipped_beta, "exact": flip.exact}
         if k < partition.n_groups and price is not None:
             freed = price.rows[k]
             group |= {
@@ -165,7 +183,9 @@ def _rows(result: Result, shown: Shown) -> dict[str, Any]:
     }
 
 
-def _certainty(certainty: SignCertainty, shown: Shown) -> dict[str, Any]:
+def _certainty(certainty: SignCertainty | None, shown: Shown) -> dict[str, Any] | None:
+    if certainty is None:
+        return None
     kept = [k for k in shown.groups if k < len(certainty.rows)]
     ties = [{"increase": tie.increase, "signs": [tie.signs[k] for k in kept]} for tie in certainty.near_ties]
     return {"within": certainty.within, "complete": certainty.complete, "ties": ties}
@@ -186,7 +206,8 @@ def _search(subject: Subject) -> dict[str, Any]:
     """
     result = subject.result
     states = [(state.nodes, state.seconds, state.objective, state.lower_bound) for state in subject.history]
-    replayed = not _moves(states) and result.method == "bnb" and result.n_nodes * result.instance.n_columns <= MAX_REPLAY
+    small = result.n_nodes * result.instance.n_columns <= MAX_REPLAY
+    replayed = small and result.method == "bnb" and not _moves(states)
     if replayed:
         nodes = trace_search(result.instance, signs=subject.signs, best_first=True, node_limit=MAX_STATES)
         states = [(i + 1, node.seconds, node.objective, node.lower_bound) for i, node in enumerate(nodes)]

@@ -19,7 +19,10 @@ from partls.progress import SearchState
 from partls.report.document import document
 from partls.report.subject import Subject
 
-_SCRIPTS = ("elements.js", "charts.js", "groups.js", "fit.js", "what_if.js", "table.js", "page.js")
+_SCRIPTS = (
+    "elements.js", "bars.js", "axes.js", "scatter.js", "histogram.js", "steps.js", "groups.js", "certainty.js",
+    "price.js", "fit.js", "what_if.js", "table.js", "search.js", "page.js",
+)
 
 
 def write_report(
@@ -40,8 +43,8 @@ def write_report(
     within : float
         The share of the optimum within which sign patterns are listed as near ties.
     time_limit : float, optional
-        Seconds for the certainty of the signs. What is not exact by then is marked, and the price of the constraint,
-        which takes as many searches again, is left out.
+        Seconds for the certainty of the signs; None is no limit. What is not exact by then is marked, and the price of
+        the constraint, which takes as many searches again, is left out. Both are where the limit is hopeless.
     history : sequence of SearchState, optional
         The course of the search, for a ``Result``; a fitted ``PartLSRegressor`` remembers its own.
     output : int, optional

@@ -34,7 +34,9 @@ def _verdict(result: Result) -> str:
 
 def _meaning(result: Result, under: str) -> str:
     objective = _figure(result.objective)
-    patterns, work = _patterns(result.instance.n_groups), f"{result.n_nodes:,} node{'s' * (result.n_nodes != 1)} in {result.seconds:.3g} s"
+    patterns = _patterns(result.instance.n_groups)
+    nodes = f"{result.n_nodes:,} node{'s' * (result.n_nodes != 1)}"
+    work = f"{nodes} in {result.seconds:.3g}\N{NO-BREAK SPACE}s"
     if result.status is Status.OPTIMAL:
         return (
             f"Of the {patterns} ways to give each group one sign, none{under} fits better than this model: the "

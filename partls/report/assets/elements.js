@@ -10,11 +10,17 @@ function make(tag, attributes = {}, ...children) {
   const element = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : value);
+    else if (value !== null && value !== undefined && value !== false)
+      element.setAttribute(name, value === true ? "" : value);
   }
   element.append(...children.flat().filter((child) => child !== null && child !== undefined));
   return element;
 }
+
+// A remark below a heading or a chart; a note in bold says what is missing from the page.
+const remark = (...children) => make("p", { class: "note small" }, ...children);
+const limited = (section, words) =>
+  words && section.querySelector(".note").append(make("b", { class: "limited" }, words));
 
 // A name from the data: shown as text, and kept apart from the direction of the text around it.
 const named = (name) => make("bdi", { title: name.length > 40 ? name : null }, name);
@@ -22,9 +28,10 @@ const named = (name) => make("bdi", { title: name.length > 40 ? name : null }, n
 function number(value, digits = 4) {
   if (value === null) return "∞";
   const size = Math.abs(value);
-  const text = size !== 0 && (size >= 1e9 || size < 1e-4)
-    ? value.toExponential(2)
-    : value.toLocaleString("en", { maximumSignificantDigits: digits });
+  const text =
+    size !== 0 && (size >= 1e9 || size < 1e-4)
+      ? value.toExponential(2)
+      : value.toLocaleString("en", { maximumSignificantDigits: digits });
   return text.replace("-", "−").replace("e-", "e−").replace("e+", "e");
 }
 // Figures of one column, all with the same digits after the point.
@@ -37,7 +44,8 @@ function aligned(values) {
 }
 const signed = (value, digits) => (value > 0 ? "+" : "") + number(value, digits);
 const percent = (share) => (share === null ? "∞" : number(Math.abs(100 * share) < 1e-6 ? 0 : 100 * share, 3) + "%");
-const count = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+const whole = (n) => n.toLocaleString("en");
+const count = (n, noun) => `${whole(n)} ${noun}${n === 1 ? "" : "s"}`;
 const side = (value) => (value > 0 ? "up" : value < 0 ? "down" : "none");
 const arrow = (value) => (value > 0 ? "▲" : value < 0 ? "▼" : "○");
 
@@ -50,9 +58,15 @@ function showTip(text, x, y) {
   tip.style.left = Math.max(8, Math.min(x + 14, document.documentElement.clientWidth - width - 8)) + "px";
   tip.style.top = (y + 18 + height > innerHeight ? y - height - 12 : y + 18) + "px";
 }
-const hideTip = () => { byId("tip").hidden = true; };
-const say = (text) => { byId("live").textContent = text; };
-document.addEventListener("keydown", (event) => { if (event.key === "Escape") hideTip(); });
+const hideTip = () => {
+  byId("tip").hidden = true;
+};
+const say = (text) => {
+  byId("live").textContent = text;
+};
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") hideTip();
+});
 document.addEventListener("scroll", hideTip, { passive: true });
 
 function withTip(element, text) {
@@ -81,8 +95,19 @@ function walkable(list, selector) {
 // Radio buttons in a row.
 function choice(legend, options, onChange) {
   const name = legend.replace(/\W/g, "");
-  return make("fieldset", { class: "choice" }, make("legend", { class: "unseen" }, legend), options.map(([value, text], i) =>
-    make("label", {}, make("input", { type: "radio", name, value, checked: i === 0, onchange: () => onChange(value) }), text)));
+  return make(
+    "fieldset",
+    { class: "choice" },
+    make("legend", { class: "unseen" }, legend),
+    options.map(([value, text], i) =>
+      make(
+        "label",
+        {},
+        make("input", { type: "radio", name, value, checked: i === 0, onchange: () => onChange(value) }),
+        text,
+      ),
+    ),
+  );
 }
 
 // The row of data that charts, table and what-if panel have in common; 0 is the average row.
@@ -91,4 +116,4 @@ function select(row) {
   selection.row = row;
   selection.watchers.forEach((watch) => watch(row));
 }
-const rowName = (row) => (row === 0 ? "the average row" : `row ${figures.rows.number[row].toLocaleString("en")}`);
+const rowName = (row) => (row === 0 ? "the average row" : `row ${whole(figures.rows.number[row])}`);
