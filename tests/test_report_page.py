@@ -23,6 +23,7 @@ FLAGS = (
 COLUMNS = [*NAMES[:8], "size", "weight", "age", "height"]
 GROUPS = {NAMES[0]: COLUMNS[:3], NAMES[1]: COLUMNS[3:6], NAMES[4]: COLUMNS[6:9], "body": COLUMNS[9:]}
 N_ROWS = 1500
+MINUS = "\N{MINUS SIGN}"
 
 
 def data() -> tuple[pd.DataFrame, np.ndarray]:
@@ -70,7 +71,8 @@ def page(browser, address):
 def look(browser, width: int, scheme: str) -> None:
     size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    features = [{"name": "prefers-color-scheme", "value": scheme}, {"name": "prefers-reduced-motion", "value": "reduce"}]
+    wishes = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"}
+    features = [{"name": name, "value": value} for name, value in wishes.items()]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
 
@@ -120,7 +122,7 @@ class Page:
 
     def settle(self) -> None:
         """Wait until the charts are drawn."""
-        self.browser.execute_async_script("const done = arguments[0]; requestAnimationFrame(() => setTimeout(done, 50))")
+        self.browser.execute_async_script("requestAnimationFrame(() => setTimeout(arguments[0], 50))")
 
 
 def test_the_headline_says_what_was_proved(page, model):
@@ -169,20 +171,26 @@ def test_hover_and_click_lead_to_the_alphas(page, model):
     k = list(model.group_names_).index("body")
     bar = page.group("body")
     page.point_at(bar)
-    assert f"β {model.beta_[k]:+.4g}".replace("-", "−") in page.tip()
+    assert f"β {shown(model.beta_[k])}" in page.tip()
     assert "3 features" in page.tip()
     assert bar.get_attribute("aria-expanded") == "false"
     bar.click()
     assert bar.get_attribute("aria-expanded") == "true"
     detail = page.one("#" + bar.get_attribute("aria-controls"))
     assert detail.is_displayed()
-    shares = {row.find_element("css selector", "bdi").text: row.text for row in detail.find_elements("css selector", ".row")}
+    rows = detail.find_elements("css selector", ".row")
+    shares = {row.find_element("css selector", "bdi").text: row.text for row in rows}
     for name in GROUPS["body"]:
         alpha, coef = model.alpha_[COLUMNS.index(name)], model.coef_[COLUMNS.index(name)]
         assert f"{float(f'{100 * alpha:.3g}'):g}%" in shares[name]
-        assert f"coefficient {'+' * (coef > 0)}{float(f'{coef:.4g}'):g}".replace("-", "−") in shares[name]
+        assert f"coefficient {shown(coef)}" in shares[name]
     bar.click()
     assert not detail.is_displayed()
+
+
+def shown(value: float) -> str:
+    """A figure as the page writes it: four digits, and the sign that mathematics uses."""
+    return ("+" if value > 0 else "") + f"{float(f'{value:.4g}'):g}".replace("-", MINUS)
 
 
 def test_bars_can_show_shares_instead(page):
@@ -214,8 +222,8 @@ def test_the_keyboard_reaches_everything(page):
     for _ in range(80):
         page.press("TAB")
         seen.add(page.run("const e = document.activeElement; return e.closest('section')?.id + ' ' + e.localName"))
-    expected = {"groups input", "fit svg", "what-if select", "what-if input", "what-if button", "data button", "search svg"}
-    assert expected <= seen
+    assert {"groups input", "groups button", "fit svg", "what-if select", "what-if input", "what-if button"} <= seen
+    assert {"data button", "search svg"} <= seen
 
 
 def test_charts_are_read_by_keys_and_pointer(page, model):
@@ -231,9 +239,8 @@ def test_charts_are_read_by_keys_and_pointer(page, model):
     lowest = min(first, key=lambda number: predicted[number - 1])
     assert page.tip().splitlines()[0] == f"row {lowest:,}"
     assert page.text("#live") == page.tip()
-    assert float(page.tip().splitlines()[1].split()[1].replace("−", "-").replace(",", "")) == pytest.approx(
-        y[lowest - 1], rel=1e-4
-    )
+    actual = page.tip().splitlines()[1].removeprefix("actual ").replace(MINUS, "-").replace(",", "")
+    assert float(actual) == pytest.approx(y[lowest - 1], rel=1e-4)
     page.press("ENTER")
     assert page.value("#prediction") == pytest.approx(predicted[lowest - 1], rel=1e-9)
     page.press("ESCAPE")
@@ -287,7 +294,8 @@ def test_what_if_is_the_models_arithmetic(page, model):
     before = float(slider.get_attribute("value"))
     page.run("arguments[0].focus()", slider)
     page.press("ARROW_RIGHT", "ARROW_RIGHT", "PAGE_UP")
-    row[NAMES[0]] = float(page.run("return arguments[0].closest('.mover').querySelector('[type=number]').value", slider))
+    beside = slider.find_element("xpath", "../input[@type='number']")
+    row[NAMES[0]] = float(beside.get_attribute("value"))
     step = float(slider.get_attribute("max")) - float(slider.get_attribute("min"))
     assert row[NAMES[0]].iloc[0] == pytest.approx(before + 0.12 * step, rel=1e-4)
     assert page.value("#prediction") == pytest.approx(model.predict(row)[0], rel=1e-9)
@@ -361,9 +369,11 @@ def test_text_has_contrast(page, browser, address, scheme):
                 if (!/, 0\\)$/.test(colour)) return colour;
             }
         };
-        return [...document.querySelectorAll("body *")].filter((e) => e.checkVisibility() && !e.closest("[disabled], .tip, option, script")
-            && [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()))
-            .map((e) => [e.namespaceURI.includes("svg") ? getComputedStyle(e).fill : getComputedStyle(e).color, behind(e), e.outerHTML.slice(0, 80)]);
+        const ink = (e) => getComputedStyle(e)[e.namespaceURI.includes("svg") ? "fill" : "color"];
+        const written = (e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+        return [...document.querySelectorAll("body *")]
+            .filter((e) => e.checkVisibility() && written(e) && !e.closest("[disabled], .tip, option, script"))
+            .map((e) => [ink(e), behind(e), e.outerHTML.slice(0, 80)]);
     """)
     assert len(pairs) > 200
     ratios = [(contrast(text, paper), where) for text, paper, where in pairs]
