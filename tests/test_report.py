@@ -16,7 +16,7 @@ import partls
 from partls import Instance, InvalidInput, PartLSRegressor, Result, Status
 from partls.explain import price_of_constraint, sign_certainty
 from partls.progress import SearchState
-from partls.report import write_report
+from partls.report import document, write_report
 from tests.hostile import NAMES
 
 GROUPS = ["a", "a", "b", "b", "b", "c", "d", "d"]
@@ -98,9 +98,20 @@ def test_the_figures_are_the_models(model, tmp_path):
 def test_a_small_search_is_told_node_by_node(model, tmp_path):
     search = read(model.report(tmp_path / "page.html")).figures["search"]
     best, bound = np.array([state[2:] for state in search["states"]]).T
-    assert search["replayed"]
+    assert search["replayed"] == len(search["states"])
     assert [best[-1], bound[-1]] == pytest.approx([model.objective_] * 2, rel=1e-8)
     assert (np.diff(best) <= 0).all() and (np.diff(bound) >= 0).all() and (bound <= best).all()
+
+
+def test_a_longer_search_is_told_from_its_first_nodes(tmp_path, monkeypatch):
+    monkeypatch.setattr(document, "MAX_REPLAY", 240)
+    rng = np.random.default_rng([5, 9])
+    X = rng.normal(size=(60, 24)) + 2.0 * rng.normal(size=(60, 1))
+    model = PartLSRegressor(np.arange(24) % 8).fit(X, X @ rng.normal(size=24) + 9 * rng.normal(size=60))
+    search = read(model.report(tmp_path / "page.html")).figures["search"]
+    assert search["replayed"] == 10
+    assert len(search["states"]) == 11
+    assert search["states"][-1][2:] == [model.objective_, model.lower_bound_]
 
 
 def test_a_recorded_search_is_shown_as_it_went(model, tmp_path):

@@ -22,19 +22,20 @@ from partls.explain.summary import r_squared, variance_shares
 from partls.report.proof import proof
 from partls.report.subject import Subject
 from partls.result import Result, Status
-from partls.search.trace import trace_search
+from partls.search.trace import OPEN, trace_search
 from partls.solve import solve_instance
 
 # What keeps a page below 1.5 MB, however large the data.
 MAX_GROUPS, MAX_FEATURES, MAX_MOVED, MAX_ROWS, MAX_CELLS, MAX_STATES, MAX_NAME = 200, 1500, 200, 1000, 36_000, 500, 100
 MAX_TIES = 50
-MAX_REPLAY = 3_000  # nodes times columns: a second or so
+MAX_REPLAY = 4_000  # nodes times columns: a second or two
 _PROVED = (Status.OPTIMAL, Status.GAP_REACHED, Status.PRECISION_LIMIT)
 _CLOSED = {
     "prunes": "closed by their bound",
     "tight": "solved by the relaxation itself",
     "leaves": "single sign patterns solved",
 }
+State = tuple[int, float, float, float]  # nodes, seconds, best objective, lower bound
 _LIBRARIES = ("partls", "numpy", "scipy", "numba", "scikit-learn")
 
 
@@ -200,17 +201,12 @@ def _histogram(residual: Floats) -> dict[str, Any]:
 
 
 def _search(subject: Subject) -> dict[str, Any]:
-    """Return the course of the search, thinned to what a chart can show, and how the nodes were closed.
-
-    A small search is over before its first round is: it is told again node by node, the lowest bound first.
-    """
+    """Return the course of the search, thinned to what a chart can show, and how the nodes were closed."""
     result = subject.result
     states = [(state.nodes, state.seconds, state.objective, state.lower_bound) for state in subject.history]
-    small = result.n_nodes * result.instance.n_columns <= MAX_REPLAY
-    replayed = small and result.method == "bnb" and not _moves(states)
-    if replayed:
-        nodes = trace_search(result.instance, signs=subject.signs, best_first=True, node_limit=MAX_STATES)
-        states = [(i + 1, node.seconds, node.objective, node.lower_bound) for i, node in enumerate(nodes)]
+    replayed = 0
+    if not _moves(states) and result.method == "bnb":
+        states, replayed = _replay(subject)
     if len(states) > MAX_STATES:
         states = [states[i] for i in np.linspace(0, len(states) - 1, MAX_STATES).round().astype(int)]
     counts = [[words, result.counts[name]] for name, words in _CLOSED.items() if result.counts.get(name)]
@@ -218,7 +214,21 @@ def _search(subject: Subject) -> dict[str, Any]:
     return {"states": states if _moves(states) else [], "replayed": replayed, "counts": counts}
 
 
-def _moves(states: list[tuple[int, float, float, float]]) -> bool:
+def _replay(subject: Subject) -> tuple[list[State], int]:
+    """Tell a search that was over in one round again, node by node: its first nodes, then where it really ended."""
+    result = subject.result
+    limit = min(MAX_REPLAY // result.instance.n_columns, MAX_STATES - 1)
+    if limit < 10:
+        return [], 0
+    nodes = trace_search(result.instance, signs=subject.signs, best_first=True, node_limit=limit)
+    seen = [node for node in nodes if node.outcome != OPEN]
+    states = [(i + 1, node.seconds, node.objective, node.lower_bound) for i, node in enumerate(seen)]
+    if len(seen) < len(nodes):
+        states.append((max(result.n_nodes, len(seen) + 1), result.seconds, result.objective, result.lower_bound))
+    return states, len(seen)
+
+
+def _moves(states: list[State]) -> bool:
     """Return whether best objective or bound change by more than rounding from state to state."""
     values = [value for state in states for value in state[2:]]
     return len(states) > 1 and bool(max(values) - min(values) > 1e-6 * max(values))

@@ -30,7 +30,11 @@ function tieTable(own, others) {
   const flipped = (tie) =>
     signedGroups.flatMap((group, k) => {
       if (tie.signs[k] === own.signs[k]) return [];
-      return [", ", named(group.name), ` ${tie.signs[k] > 0 ? "+" : "−"}${group.sign ? "" : " (zero in the fit)"}`];
+      return [
+        ", ",
+        named(group.name),
+        `\u00a0${tie.signs[k] > 0 ? "+" : "−"}${group.sign ? "" : " (zero in the fit)"}`,
+      ];
     });
   const heads = ["Other pattern: what flips", "Objective"].map((text) => make("th", { scope: "col" }, text));
   const lines = others.map((tie) =>

@@ -1,8 +1,8 @@
 // The course of the search, and the settings and versions behind it.
 
 const REPLAYED =
-  "This search was over within one round, too soon to be recorded. It is told again by a plain search, the lowest " +
-  "bound first, whose nodes can differ.";
+  "This search was over within one round, too soon to be recorded. A plain search tells it again, the lowest bound " +
+  "first; its nodes can differ.";
 const NO_COURSE = "Best model and bound met at once, or their course was not recorded: there is none to draw.";
 
 function pairs(items) {
@@ -26,7 +26,9 @@ function searchSection(section) {
     const lines = legend(["down", "━", "best model found"], ["up", "━", "proven lower bound"], ["none", "▒", "gap"]);
     section.append(chart(caption, steps, { states, xLabel: "nodes", yLabel: "objective", label, describe }, lines));
   } else section.append(make("p", {}, NO_COURSE));
-  if (states.length && replayed) section.append(remark(REPLAYED));
+  const cut =
+    replayed < states.length ? ` Its first ${count(replayed, "node")} are shown, then where the search ended.` : "";
+  if (states.length && replayed) section.append(remark(REPLAYED + cut));
   if (counts.length)
     section.append(make("h3", {}, "How the nodes were closed"), pairs(counts.map(([name, n]) => [name, whole(n)])));
 }
