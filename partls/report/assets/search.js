@@ -30,7 +30,7 @@ function searchSection(section) {
     replayed < states.length ? ` Its first ${count(replayed, "node")} are shown, then where the search ended.` : "";
   if (states.length && replayed) section.append(remark(REPLAYED + cut));
   if (counts.length)
-    section.append(make("h3", {}, "How the nodes were closed"), pairs(counts.map(([name, n]) => [name, whole(n)])));
+    section.append(make("h3", {}, "How the tree was closed"), pairs(counts.map(([name, n]) => [name, whole(n)])));
 }
 
 function settingsSection(section) {

@@ -71,14 +71,16 @@ function whatIfSection(section) {
     const slider = make("input", { type: "range", id: "feature-" + j, ...range, step: "any", "data-feature": name });
     const box = make("input", { type: "number", step: "any", "aria-label": `Value of ${name}`, "data-feature": name });
     slider.value = value;
-    box.value = Number(value.toPrecision(6));
+    const decimals = Math.max(0, Math.min(20, 4 - Math.floor(Math.log10(high - low || Math.abs(value) || 1))));
+    const rounded = (v) => Number(Number(v).toFixed(decimals)); // a box has no room for more than the slider can tell
+    box.value = rounded(value);
     const move = (to) => {
       moved.set(j, to);
       slider.setAttribute("aria-valuetext", number(to));
       showAnswer();
     };
     slider.addEventListener("input", () => {
-      box.value = Number(Number(slider.value).toPrecision(6));
+      box.value = rounded(slider.value);
       move(Number(box.value));
     });
     box.addEventListener("input", () => {
