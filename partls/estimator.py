@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -169,6 +170,12 @@ class PartLSRegressor(CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEst
             self._one_result(output), n_resamples=n_resamples, signs=self.signs, n_jobs=n_jobs or self.n_jobs,
             random_state=self.random_state if random_state is None else random_state, progress=progress,
         )
+
+    def report(self, path: str | os.PathLike[str], *, output: int | None = None, **options: Any) -> Path:
+        """Write a page about the model that opens offline in any browser; see ``partls.report.write_report``."""
+        from partls.report import write_report
+
+        return write_report(self, path, output=output, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model as JSON: coefficients, groups, settings and certificate; no training data, no code.

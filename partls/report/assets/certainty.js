@@ -1,0 +1,62 @@
+// How sure the signs are: the cost of flipping each, and the patterns that fit almost as well.
+
+const CERTAINTY_LEFT_OUT =
+  "Left out: it takes some searches for each group, more than the time allowed. Give the report more time to see it.";
+const byCertainty = signedGroups
+  .filter((group) => group.sign && group.flip)
+  .sort((a, b) => (a.flip.increase ?? Infinity) - (b.flip.increase ?? Infinity));
+
+function flips() {
+  const most = Math.max(...byCertainty.map((group) => group.flip.increase ?? 0), 0);
+  const list = make("ul", { class: "bars thin", id: "flips" });
+  showMore(list, byCertainty, (group) => {
+    const { increase, beta, exact } = group.flip;
+    const tied = increase !== null && increase <= figures.certainty.within;
+    const name = [named(group.name), tied ? make("span", { class: "tag" }, "near tie") : null];
+    const bar = track(increase ?? most, 0, most, { kind: side(group.sign) });
+    const row = barRow(
+      name,
+      bar,
+      `${exact ? "" : "≤ "}+${percent(increase)}`,
+      beta ? `then β ${signed(beta)}` : "then best left out",
+    );
+    withTip(row, () => `${group.name} ${pushes[side(group.sign)]}\nobjective ${flipText(group.flip)}`);
+    return make("li", {}, row);
+  });
+  return byCertainty.length ? list : make("p", {}, "Every group is zero: there is no sign to flip.");
+}
+
+function tieTable(own, others) {
+  const flipped = (tie) =>
+    signedGroups.flatMap((group, k) => {
+      if (tie.signs[k] === own.signs[k]) return [];
+      return [
+        ", ",
+        named(group.name),
+        `\u00a0${tie.signs[k] > 0 ? "+" : "−"}${group.sign ? "" : " (zero in the fit)"}`,
+      ];
+    });
+  const heads = ["Other pattern: what flips", "Objective"].map((text) => make("th", { scope: "col" }, text));
+  const lines = others.map((tie) =>
+    make("tr", {}, make("td", { class: "wrap" }, flipped(tie).slice(1)), make("td", {}, `+${percent(tie.increase)}`)),
+  );
+  const table = make("table", {}, make("thead", {}, make("tr", {}, heads)), make("tbody", {}, lines));
+  return make("div", { class: "scroll tall", tabindex: 0, role: "region", "aria-label": "Near ties" }, table);
+}
+
+function certaintySection(section) {
+  if (!figures.certainty) {
+    section.querySelector(".note").textContent = CERTAINTY_LEFT_OUT;
+    return;
+  }
+  const { within, complete, ties } = figures.certainty;
+  const [own, ...others] = ties; // the fit itself comes first
+  const near = `within ${percent(within)} of the best objective`;
+  const words = others.length
+    ? `${count(others.length, "other sign pattern")} ${near}${complete ? "" : ", and there may be more"}.`
+    : `No other sign pattern ${complete ? "comes" : "was found"} ${near}${complete ? "" : ", but there may be some"}.`;
+  const left = make("div", {}, make("h3", {}, "Cost of flipping each sign"), flips());
+  const right = make("div", { id: "ties" }, make("h3", {}, "Near ties"), make("p", {}, words));
+  if (others.length) right.append(tieTable(own, others));
+  section.append(make("div", { class: "pair" }, left, right));
+}

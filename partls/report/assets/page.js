@@ -1,0 +1,87 @@
+// The headline, the theme, and the sections put together.
+
+function directions(sign, words) {
+  const found = signedGroups.filter((group) => group.sign === sign); // the largest shares of the variance first
+  if (!found.length) return [];
+  const names = found
+    .slice(0, 5)
+    .flatMap((group) => [", ", named(group.name)])
+    .slice(1);
+  const rest = found.length > 5 ? ` and ${found.length - 5} more` : "";
+  return [make("b", { class: side(sign) }, `${arrow(sign)} ${words}`), " ", ...names, `${rest}. `];
+}
+
+function leastCertain() {
+  if (!byCertainty.length) return [];
+  const [{ name, flip }] = byCertainty;
+  const most = flip.exact ? "" : "at most ";
+  const cost =
+    flip.increase < -1e-9
+      ? "a better model has the other one"
+      : `with the other one, the objective rises by ${most}${percent(flip.increase)}`;
+  return ["The least certain sign is that of ", named(name), `: ${cost}.`];
+}
+
+function headline() {
+  const { fit, proof, price } = figures;
+  const groups =
+    fit.n_groups === 1 ? "One group of features explains " : `${whole(fit.n_groups)} groups of features explain `;
+  byId("lead").append(
+    groups,
+    make("b", {}, percent(fit.r_squared)),
+    " of the variance of ",
+    named(figures.target),
+    ".",
+  );
+  byId("reading").append(
+    ...directions(1, "Push it up:"),
+    ...directions(-1, "Push it down:"),
+    ...directions(0, "No effect:"),
+    ...leastCertain(),
+  );
+  const verdict = make("strong", {}, `${proof.proved ? "✓ " : ""}${proof.verdict}`);
+  const audit = make("p", { class: "small" }, proof.audit);
+  byId("proof").append(
+    make("div", { class: proof.proved ? "verdict" : "verdict open" }, verdict, make("p", {}, proof.meaning), audit),
+  );
+  const tiles = {
+    "R²": number(fit.r_squared),
+    "typical error (root mean square)": number(fit.rmse),
+    rows: whole(fit.n_rows),
+    "features in groups": `${whole(fit.n_columns)} in ${whole(fit.n_groups)}`,
+    "gap to the proven bound": percent(fit.gap),
+    "price of the constraint": price ? `+${percent(price.price)}` : "–",
+  };
+  for (const [label, value] of Object.entries(tiles))
+    byId("tiles").append(make("div", {}, make("dt", {}, label), make("dd", {}, value)));
+}
+
+function theme() {
+  const root = document.documentElement;
+  const button = byId("theme");
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const dark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
+  const name = () => {
+    button.textContent = dark() ? "☀ Light" : "☾ Dark";
+    button.setAttribute("aria-label", `Switch to ${dark() ? "light" : "dark"} colours`);
+  };
+  button.addEventListener("click", () => {
+    root.dataset.theme = dark() ? "light" : "dark";
+    name();
+  });
+  system.addEventListener("change", name);
+  name();
+}
+
+theme();
+headline();
+groupsSection(byId("groups"));
+certaintySection(byId("certainty"));
+priceSection(byId("price"));
+fitSection(byId("fit"));
+whatIfSection(byId("what-if"));
+tableSection(byId("data"));
+searchSection(byId("search"));
+settingsSection(byId("settings"));
+for (const section of document.querySelectorAll("main section"))
+  byId("contents").append(make("a", { href: "#" + section.id }, section.dataset.short));

@@ -1,0 +1,86 @@
+"""write_report: the figures, the script and the style in one HTML file that asks the network for nothing."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import os
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from formulations.errors import InvalidInput
+from partls.options import nonnegative
+from partls.progress import SearchState
+from partls.report.document import document
+from partls.report.subject import Subject
+
+_SCRIPTS = (
+    "elements.js", "bars.js", "axes.js", "scatter.js", "histogram.js", "steps.js", "groups.js", "certainty.js",
+    "price.js", "fit.js", "what_if.js", "table.js", "search.js", "page.js",
+)
+
+
+def write_report(
+    model: Any, path: str | os.PathLike[str], *, title: str = "Partitioned Least Squares", target: str = "target",
+    within: float = 0.01, time_limit: float | None = 30.0, history: Sequence[SearchState] | None = None,
+    output: int | None = None,
+) -> Path:
+    """Write a self-contained page about a model, and return where it is.
+
+    Parameters
+    ----------
+    model : PartLSRegressor or Result
+        A fitted model, with its training data: one that was loaded from a file has none and is refused.
+    path
+        The HTML file to write.
+    title, target : str
+        The page's heading and the name of what is predicted.
+    within : float
+        The share of the optimum within which sign patterns are listed as near ties.
+    time_limit : float, optional
+        Seconds for the certainty of the signs; None is no limit. What is not exact by then is marked, and the price of
+        the constraint, which takes as many searches again, is left out. Both are where the limit is hopeless.
+    history : sequence of SearchState, optional
+        The course of the search, for a ``Result``; a fitted ``PartLSRegressor`` remembers its own.
+    output : int, optional
+        The target in question, where the model has several.
+    """
+    limit = nonnegative("time_limit", time_limit)
+    figures = document(
+        Subject.of(model, output, history), title=title, target=target, within=within,
+        time_limit=float("inf") if limit is None else limit,
+    )
+    where = Path(path)
+    try:
+        where.write_text(page(figures), encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise InvalidInput(f"the report cannot be written to {where}: {error.strerror or error}") from error
+    return where
+
+
+def page(figures: dict[str, Any]) -> str:
+    """Return the page; the only code a browser will run in it is the package's own, known by its hash."""
+    script, style = "\n".join(_asset(name) for name in _SCRIPTS), _asset("page.css")
+    return Template(_asset("page.html")).substitute(
+        title=html.escape(figures["title"]), figures=_embedded(figures), script=script, style=style,
+        script_hash=_hash(script), style_hash=_hash(style),
+    )
+
+
+def _asset(name: str) -> str:
+    return files("partls.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def _embedded(figures: dict[str, Any]) -> str:
+    """Return JSON in which no name can end the script element that holds it, or begin another."""
+    text = json.dumps(figures, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
