@@ -12,6 +12,8 @@ from typing import Any
 
 import numba
 
+from relaxations.kernel import announce_compilation
+
 njit: Any = numba.njit
 real, integer, flag = numba.float64, numba.int64, numba.boolean
 vector, matrix, cube = real[::1], real[:, ::1], real[:, :, ::1]
@@ -33,7 +35,10 @@ def compiled(result: Any, *arguments: Any, entry: bool = False, finite: bool = F
     def compile_cached(function: Any) -> Any:
         folder = cache_folder(Path(function.__code__.co_filename).parent)
         with _caching_in(folder):
-            return njit(result(*arguments), cache=folder is not None, **options)(function)
+            dispatcher = njit(result(*arguments), cache=folder is not None, **options)(function)
+        if not dispatcher.stats.cache_hits:
+            announce_compilation()  # after the first function of many
+        return dispatcher
 
     return compile_cached
 

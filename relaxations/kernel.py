@@ -4,30 +4,18 @@ from __future__ import annotations
 
 import importlib
 import logging
-import sys
-import threading
+from functools import cache
 from typing import Any
 
 logger = logging.getLogger("partls")
 
-_PATIENCE = 1.5  # seconds: loading from the cache takes less
-_announced = threading.Event()
-
 
 def load(module: str) -> Any:
-    """Return a compiled module, importing it on first use; if that means compiling, say so once."""
-    if module in sys.modules:
-        return sys.modules[module]
-    timer = threading.Timer(_PATIENCE, _announce)
-    timer.daemon = True
-    timer.start()
-    try:
-        return importlib.import_module(module)
-    finally:
-        timer.cancel()
+    """Return a compiled module; importing it compiles what the cache does not have."""
+    return importlib.import_module(module)
 
 
-def _announce() -> None:
-    if not _announced.is_set():
-        _announced.set()
-        logger.warning("compiling the search kernel: about 20 seconds, once per installation")
+@cache
+def announce_compilation() -> None:
+    """Say, once, that the kernel is being compiled."""
+    logger.warning("compiling the search kernel: about 20 seconds, once per installation")
