@@ -6,9 +6,10 @@ from formulations.instance import Instance
 from formulations.partition import Partition
 from formulations.signs import SignPattern
 from partls.enumeration import iterate_solutions
-from partls.exceptions import InvalidInput, PartLSError
+from partls.exceptions import InvalidInput, PartLSError, VerificationError
 from partls.result import Audit, Result, Solution, Status
 from partls.solve import solve, solve_instance
+from partls.verify import Verification, verify
 from relaxations.search_trees import search_with
 
 __version__ = version("partls")
@@ -25,7 +26,10 @@ __all__ = [
     "SignPattern",
     "Solution",
     "Status",
+    "Verification",
+    "VerificationError",
     "iterate_solutions",
     "solve",
     "solve_instance",
+    "verify",
 ]

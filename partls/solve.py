@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 from formulations.data import Floats
@@ -12,7 +14,7 @@ from formulations.instance import Instance
 from formulations.signs import SignPattern
 from partls.branch_and_bound import SearchOptions, branch_and_bound
 from partls.enumeration import MAX_GROUPS, checked_keep, enumerate_patterns
-from partls.options import a_priori_signs, chosen, nonnegative, starting_signs, thread_count
+from partls.options import a_priori_signs, chosen, nonnegative, starting_signs, thread_count, writable
 from partls.result import ABSOLUTE_TOLERANCE, OPTIMAL_GAP, Result, Solution, Status, relative_gap, target_size
 from partls.search.branching import branching_rule
 from partls.search.incumbents import leaf
@@ -49,6 +51,7 @@ def solve(
     keep: str | int = "best",
     max_groups: int = MAX_GROUPS,
     ungrouped: str = "error",
+    certificate: str | os.PathLike[str] | None = None,
 ) -> Result:
     """Return the proven global optimum of ``||X w + t - y||^2 + eta * penalty(beta)`` with one sign per group.
 
@@ -84,6 +87,9 @@ def solve(
         How many of the 2^K solutions ``method="enumerate"`` returns in ``result.solutions``.
     max_groups : int
         Largest K that ``method="enumerate"`` accepts.
+    certificate : path, optional
+        Where to write a proof of the answer that ``partls.verify`` checks against the data without any solver. JSON,
+        gzipped if the name ends in ".gz". A search ended by a limit leaves a proof of the root's bound only.
 
     Examples
     --------
@@ -99,7 +105,7 @@ def solve(
     return solve_instance(
         instance, method=method, relaxation=relaxation, search=search, branching=branching, gap_tol=gap_tol,
         time_limit=time_limit, node_limit=node_limit, n_jobs=n_jobs, random_state=random_state, progress=progress,
-        signs=signs, warm_start=warm_start, keep=keep, max_groups=max_groups,
+        signs=signs, warm_start=warm_start, keep=keep, max_groups=max_groups, certificate=certificate,
     )
 
 
@@ -108,6 +114,7 @@ def solve_instance(
     branching: Any = "strong", gap_tol: float = 1e-9, time_limit: float | None = None, node_limit: int | None = None,
     n_jobs: int | None = 1, random_state: int | None = None, progress: bool = False, signs: Any = None,
     warm_start: Any = None, keep: str | int = "best", max_groups: int = MAX_GROUPS,
+    certificate: str | os.PathLike[str] | None = None,
 ) -> Result:
     """Return the proven global optimum of a validated instance; the options are those of ``solve``."""
     began = time.perf_counter()
@@ -117,16 +124,18 @@ def solve_instance(
     node_limit = nonnegative("node_limit", node_limit, integer=True)
     max_groups = nonnegative("max_groups", MAX_GROUPS if max_groups is None else max_groups, integer=True)
     checked_keep(keep)
+    proof = writable("certificate", certificate)
     jobs, rule, bound = thread_count(n_jobs), branching_rule(branching), as_relaxation(relaxation)
     with single_threaded_blas():
         root = a_priori_signs(instance, signs)
         start = starting_signs(instance, warm_start, root)
         if method == "enumerate" or (method == "auto" and keep != "best"):
             listed = enumerate_patterns(instance, root=root, keep=keep, time_limit=time_limit, max_groups=max_groups)
-            return _finish(
+            result = _finish(
                 instance, root, listed.incumbent, listed.lower_bound, listed.limit, listed.counts, method="enumerate",
                 gap_tol=gap_tol, began=began, solutions=listed.solutions,
             )
+            return _certified(result, root, proof, gap_tol)
         if keep != "best":
             raise InvalidInput(f'keep={keep!r}: branch and bound keeps the best solution only; use method="enumerate"')
         options = SearchOptions(
@@ -134,10 +143,20 @@ def solve_instance(
             time_limit=time_limit, node_limit=node_limit, n_jobs=jobs, progress=progress, root=root, start=start,
         )
         found = branch_and_bound(instance, options)
-        return _finish(
+        result = _finish(
             instance, root, found.incumbent, found.lower_bound, found.limit, found.counts, method="bnb",
             gap_tol=gap_tol, began=began,
         )
+        return _certified(result, root, proof, gap_tol)
+
+
+def _certified(result: Result, root: SignPattern, path: Path | None, gap_tol: float) -> Result:
+    """Return the result, its proof written if one is wanted."""
+    if path is not None:
+        from partls.certificate import certify  # only those who ask for a proof load what writes it
+
+        certify(result, root, path, gap_tol)
+    return result
 
 
 def _finish(
