@@ -151,7 +151,7 @@ class _Proof:
         checker = self._checker
         block = checker.Q[np.ix_(checker.unbounded, checker.unbounded)]
         smallest = float(np.linalg.eigvalsh(unit_diagonal(block)).min())
-        if smallest > 0 and proved_by_cholesky(block, k := 2 - math.frexp(smallest)[1]):
+        if smallest > 0 and proved_by_cholesky(block, k := 4 - math.frexp(smallest)[1]):
             return max(k, 0)
         if len(block) > _EXACT_COLUMNS or not eliminate(block):
             return None
@@ -168,8 +168,9 @@ class _Proof:
                 if point is None:
                     return []
                 box = replace(box, numerators=point[0], denominator=point[1])
-            boxes.append(replace(box, bound=_below(self._checker.bound(box, reach))))
-        return boxes
+            boxes.append(box)
+        proved = self._checker.bounds(boxes, reach)
+        return [replace(box, bound=_below(value)) for box, value in zip(boxes, proved, strict=True)]
 
 
 def _below(value: Fraction | float) -> float:

@@ -43,7 +43,7 @@ class DualPoints:
         best, smallest = n, math.inf
         for _ in range(_STEPS):
             residual = self._right(u, support) * 2**precision - checker.Q[np.ix_(support, support)] @ n[support]
-            power = max(int(entry).bit_length() for entry in residual)
+            power = max((int(entry).bit_length() for entry in residual), default=0)
             size = math.ldexp(1.0, power - precision - checker.unit) if power else 0.0
             if size < smallest:
                 best = n

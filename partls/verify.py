@@ -35,6 +35,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -50,7 +51,9 @@ from partls.certificate_file import Box, Certificate, Problem, read_certificate
 
 VANISHING = 1e-12  # of the target's size: a tolerance below this is zero to working precision
 ROUNDED = 1e-14  # of ||b||^2, which counts as size of a target that the intercept explains
-_DIGIT, _ROWS = 20, 1024  # the sum of 1024 products of two 20-bit numbers is exact in a float
+_DIGIT, _ROWS = 20, 1024  # the sum of 1024 (even 8192) products of two 20-bit numbers is exact in a float
+_TERMS = 4096  # such sums that fit into 64 bits together
+_AT_ONCE = 256  # boxes
 _SIGNS = {"+": 1, "-": -1, "0": 0}
 
 Floats = NDArray[np.float64]
@@ -123,8 +126,7 @@ def verify(
     check_cover(claim.problem.signs, [box.signs for box in claim.boxes])
     lower = Fraction(claim.objective) - Fraction(claim.tolerance)
     reach = checker.reach(claim.objective, claim.eigenvalue, claim.limit)
-    for position, box in enumerate(claim.boxes):
-        proved = checker.bound(box, reach)
+    for position, (box, proved) in enumerate(zip(claim.boxes, checker.bounds(claim.boxes, reach), strict=True)):
         if not lower <= box.bound <= proved:
             raise VerificationError(
                 f"box {position} ({box.signs}) claims the bound {box.bound!r} where {as_float(proved)!r} is proved and "
@@ -276,19 +278,22 @@ class Checker:
     def definite(self, eigenvalue: int) -> bool:
         """Return whether ``Q_UU - 2^-eigenvalue diag(Q_UU)`` is proved to be positive definite."""
         block = self.Q[np.ix_(self.unbounded, self.unbounded)]
-        if not self._exact and proved_by_cholesky(block, eigenvalue):
-            return True
-        shifted = block * 2**eigenvalue - np.diag(np.diag(block))
-        return eliminate(shifted)
+        return (not self._exact and proved_by_cholesky(block, eigenvalue)) or proved_exactly(block, eigenvalue)
 
-    def bound(self, box: Box, reach: list[Fraction | None]) -> Fraction | float:
-        """Return a lower bound on every improving solution in a box (-inf if the proof does not bound them)."""
-        if box.numerators is None:
-            return Fraction(0)
-        d, n = box.denominator, np.array(box.numerators, dtype=object)
-        moved = self.Q @ n
-        value = Fraction(self.bb * d * d - n @ moved, d * d * 2**self.unit)
-        slope, half = self.c * d - moved, self.half * d
+    def bounds(self, boxes: list[Box], reach: list[Fraction | None]) -> Iterator[Fraction | float]:
+        """Yield a lower bound on the improving solutions of each box (-inf where they are not bounded)."""
+        for start in range(0, len(boxes), _AT_ONCE):
+            some = boxes[start : start + _AT_ONCE]
+            points = np.array([box.numerators or [0] * len(self.Q) for box in some], dtype=object)
+            moved = points @ self.Q if self._exact else digit_product(points, self.Q)
+            for box, n, image in zip(some, points, moved, strict=True):
+                yield Fraction(0) if box.numerators is None else self._bound(box, n, image, reach)
+
+    def _bound(self, box: Box, n: Integers, image: Integers, reach: list[Fraction | None]) -> Fraction | float:
+        """Return the bound of one box from its n and Q n."""
+        d = box.denominator
+        value = Fraction(self.bb * d * d - n @ image, d * d * 2**self.unit)
+        slope, half = self.c * d - image, self.half * d
         group_signs = np.array([*(_SIGNS[sign] for sign in box.signs), 0])
         column_signs = np.append(group_signs[self._labels], [0] * (len(self.Q) - len(self._labels)))
         above, below = np.maximum(slope - half, 0), np.maximum(-slope - half, 0)
@@ -322,22 +327,24 @@ def as_integers(values: Floats) -> tuple[Integers, int]:
 
 def digit_gram(table: Floats, weights: Floats | None) -> tuple[Integers, int]:
     """Return what ``exact_gram`` returns, from products of 20-bit digits that floating point does not round."""
-    totals: dict[int, Any] = {}
+    gram, lowest = np.zeros((table.shape[1], table.shape[1]), dtype=object), 0
     for start in range(0, len(table), _ROWS):
         rows = slice(start, start + _ROWS)
         right = left = digits(table[rows])
         if weights is not None:
-            scales = digits(weights[rows, None])
-            products = [(p + q, a * s) for p, a in right for q, s in scales]
+            products = [(p + q, a * s) for p, a in right for q, s in digits(weights[rows, None])]
             left = [(p + q, digit) for p, product in products for q, digit in digits(product)]
+        if len(left) > _TERMS:  # numbers of wildly different sizes
+            return exact_gram(table, weights)
+        sums: dict[int, Any] = {}
         for p, a in left:
             for q, b in right:
-                totals[p + q] = totals.get(p + q, 0) + (a.T @ b).astype(np.int64).astype(object)
-    lowest = min(totals, default=0)
-    gram = np.zeros((table.shape[1], table.shape[1]), dtype=object)
-    for exponent, total in totals.items():
-        gram = gram + total * 2 ** (exponent - lowest)
-    return (gram, -lowest) if lowest <= 0 else (gram * 2**lowest, 0)
+                sums[p + q] = sums.get(p + q, 0) + (a.T @ b).astype(np.int64)
+        for exponent, total in sums.items():
+            if exponent < lowest:
+                gram, lowest = gram * 2 ** (lowest - exponent), exponent
+            gram = gram + total.astype(object) * 2 ** (exponent - lowest)
+    return gram, -lowest
 
 
 def digits(values: Floats) -> list[tuple[int, Floats]]:
@@ -350,6 +357,31 @@ def digits(values: Floats) -> list[tuple[int, Floats]]:
             parts.append((exponent, digit))
             rest = rest - np.ldexp(digit, exponent)  # leading bits taken away: nothing is rounded
         exponent -= _DIGIT
+    return parts
+
+
+def digit_product(A: Integers, B: Integers) -> Integers:
+    """Return the product of two matrices of integers from products of 20-bit digits, which are not rounded."""
+    if len(B) > 8 * _ROWS:
+        return np.asarray(A @ B)
+    right = integer_digits(B)
+    sums: dict[int, Any] = {}
+    for i, a in enumerate(integer_digits(A)):
+        for j, b in enumerate(right):
+            sums[i + j] = sums.get(i + j, 0) + (a @ b).astype(np.int64)
+    product = np.zeros((len(A), B.shape[1]), dtype=object)
+    for position in sorted(sums, reverse=True):
+        product = product * 2**_DIGIT + sums[position].astype(object)
+    return product
+
+
+def integer_digits(values: Integers) -> list[Floats]:
+    """Return [A_0, A_1, ...] with ``values = sum of 2^(20 i) A_i``, the A_i of at most 20 bits."""
+    sizes, signs = abs(values), np.where(values < 0, -1.0, 1.0)
+    parts = []
+    while sizes.any():
+        parts.append(signs * (sizes & (2**_DIGIT - 1)).astype(np.float64))
+        sizes = sizes >> _DIGIT
     return parts
 
 
@@ -370,11 +402,25 @@ def proved_by_cholesky(block: Integers, eigenvalue: int) -> bool:
     return True
 
 
+def proved_exactly(block: Integers, eigenvalue: int) -> bool:
+    """Return whether elimination in integers proves ``block - 2^-eigenvalue diag(block)`` positive definite.
+
+    The block, scaled by powers of two to a diagonal below 2, is rounded to whole multiples of 2^-(eigenvalue + 40).
+    That changes it by a matrix of norm below n of these, which is subtracted beforehand.
+    """
+    rounded = block * 2 ** (eigenvalue + 40) // powers_of_two(block)
+    return eliminate(rounded - np.eye(len(block), dtype=int).astype(object) * (2**41 + len(block)))
+
+
+def powers_of_two(block: Integers) -> Integers:
+    """Return the outer product of powers of two that scales the positive diagonal of a block to between 1/2 and 2."""
+    halves = [entry.bit_length() // 2 for entry in np.diag(block)]
+    return np.array([[2 ** (a + b) for b in halves] for a in halves], dtype=object).reshape(block.shape)
+
+
 def unit_diagonal(block: Integers) -> Floats:
     """Return a symmetric matrix of integers with positive diagonal scaled to a unit diagonal, nearly."""
-    halves = [entry.bit_length() // 2 for entry in np.diag(block)]
-    powers = np.array([[2 ** (a + b) for b in halves] for a in halves], dtype=object).reshape(block.shape)
-    near = (block / powers).astype(np.float64)  # Python divides integers correctly rounded
+    near = (block / powers_of_two(block)).astype(np.float64)  # Python divides integers correctly rounded
     roots = np.sqrt(np.diag(near))
     return np.asarray(near / np.outer(roots, roots))
 
