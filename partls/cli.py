@@ -1,4 +1,4 @@
-"""The command line: ``partls demo``."""
+"""The command line: ``partls demo`` and ``partls verify``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from partls.cli_verify import verify
 from partls.result import Result
 
 app = typer.Typer(help="Partitioned Least Squares: regression in which the features of a group share one sign.")
@@ -44,6 +45,9 @@ def demo(
         f"{result.n_nodes} nodes in {result.seconds * 1e3:.1f} ms; audit {'passed' if audit.passed else 'FAILED'} "
         f"(optimality residual {audit.kkt_residual:.1e})"
     )
+
+
+app.command()(verify)
 
 
 def group_table(result: Result) -> Table:

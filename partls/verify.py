@@ -282,30 +282,31 @@ class Checker:
 
     def bounds(self, boxes: list[Box], reach: list[Fraction | None]) -> Iterator[Fraction | float]:
         """Yield a lower bound on the improving solutions of each box (-inf where they are not bounded)."""
+        finite = [size for size in reach if size]
+        finer = max((size.denominator.bit_length() - size.numerator.bit_length() for size in finite), default=0) + 60
+        longest = np.array([0 if size is None else math.ceil(size * 2**finer) for size in reach], dtype=object)
+        endless = np.array([size is None for size in reach], dtype=bool)
         for start in range(0, len(boxes), _AT_ONCE):
             some = boxes[start : start + _AT_ONCE]
-            points = np.array([box.numerators or [0] * len(self.Q) for box in some], dtype=object)
-            moved = points @ self.Q if self._exact else digit_product(points, self.Q)
-            for box, n, image in zip(some, points, moved, strict=True):
-                yield Fraction(0) if box.numerators is None else self._bound(box, n, image, reach)
+            n = np.array([box.numerators or [0] * len(self.Q) for box in some], dtype=object)
+            d = np.array([box.denominator for box in some], dtype=object)
+            moved = n @ self.Q if self._exact else digit_product(n, self.Q)
+            values = self.bb * d * d - (n * moved).sum(axis=1)
+            lacking = self._lacking(np.outer(d, self.c) - moved, np.outer(d, self.half), some)
+            unlimited = (lacking[:, endless] != 0).any(axis=1)
+            totals = values * 2**finer - 2 * d * (lacking @ longest)
+            for i, box in enumerate(some):
+                proved = Fraction(max(totals[i], 0), d[i] ** 2 * 2 ** (self.unit + finer))  # f >= 0 in any case
+                yield Fraction(0) if box.numerators is None else -math.inf if unlimited[i] else proved
 
-    def _bound(self, box: Box, n: Integers, image: Integers, reach: list[Fraction | None]) -> Fraction | float:
-        """Return the bound of one box from its n and Q n."""
-        d = box.denominator
-        value = Fraction(self.bb * d * d - n @ image, d * d * 2**self.unit)
-        slope, half = self.c * d - image, self.half * d
-        group_signs = np.array([*(_SIGNS[sign] for sign in box.signs), 0])
-        column_signs = np.append(group_signs[self._labels], [0] * (len(self.Q) - len(self._labels)))
-        above, below = np.maximum(slope - half, 0), np.maximum(-slope - half, 0)
-        lacking = np.where(column_signs >= 0, above, 0) + np.where(column_signs <= 0, below, 0)
-        price = Fraction(0)
-        for j in np.flatnonzero(lacking):
-            bounded = reach[j]
-            if bounded is None:
-                return -math.inf
-            price += bounded * lacking[j]
-        value -= 2 * price / (d * 2**self.unit)
-        return value if value > 0 else Fraction(0)  # a sum of squares and a penalty
+    def _lacking(self, slopes: Integers, half: Integers, boxes: list[Box]) -> Integers:
+        """Return |e|: how far each slope is outside of what the signs of its box and the L1 cost allow."""
+        group_signs = np.array([[*(_SIGNS[sign] for sign in box.signs), 0] for box in boxes])
+        signs = np.zeros(slopes.shape, dtype=int)
+        signs[:, : len(self._labels)] = group_signs[:, self._labels]
+        above, below = slopes - half, -slopes - half
+        too_high, too_low = (signs >= 0) & (above > 0), (signs <= 0) & (below > 0)
+        return np.asarray(np.where(too_high, above, 0) + np.where(too_low, below, 0))
 
 
 def exact_gram(table: Floats, weights: Floats | None) -> tuple[Integers, int]:
