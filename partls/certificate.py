@@ -17,7 +17,7 @@ import numpy as np
 
 from formulations.data import Floats
 from formulations.signs import SignPattern
-from partls.certificate_file import Box, Certificate, Problem, write_certificate
+from partls.certificate_file import LOWEST_LIMIT, Box, Certificate, Problem, write_certificate
 from partls.dual_points import DualPoints
 from partls.result import ABSOLUTE_TOLERANCE, Result, Status, target_size
 from partls.search.branching import StrongBranching
@@ -27,7 +27,7 @@ from relaxations.active_set import ActiveSetBounder
 from relaxations.sign_constrained import solve_signed
 
 _SHARE = 0.5  # of the tolerance: boxes closed with this much to spare leave the rest to rounding
-_LIMITS = (40, 20, 10)  # powers of two tried where columns depend on each other
+_LIMITS = (40, 20, LOWEST_LIMIT)  # powers of two tried where columns depend on each other
 _EXACT_COLUMNS = 40  # up to which definiteness is looked for by exact elimination
 _EIGENVALUES = (60, 90, 120, 180, 240)
 
@@ -85,7 +85,7 @@ class _Proof:
             if lowest >= self._objective - self._tolerance:
                 break
         lowest, claim, boxes = max(attempts, key=lambda attempt: attempt[0])
-        tolerance = math.nextafter(max(self._objective - lowest, 0.0), math.inf)
+        tolerance = max(-_below(Fraction(lowest) - Fraction(self._objective)), 0.0)
         return Certificate(
             self._problem, self._data.digest(self._problem), self._objective, tolerance, self._coef, self._intercept,
             claim.eigenvalue, claim.limit, boxes,

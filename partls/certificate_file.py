@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 from formulations.errors import InvalidInput
 
 FORMAT, VERSION = "partls certificate", 1
+LOWEST_LIMIT = 10  # a claim about smaller contributions than 2^10 times the target is no proof of optimality
 _MAX_BYTES = 2**28  # unpacked
 _MAX_BITS = 14_000  # of a whole number
 _MAX_POWER = 512  # of two
@@ -121,7 +122,7 @@ def _parsed(document: Any, name: str) -> Certificate:
     """Return a document as a certificate, each field checked."""
     if not isinstance(document, Mapping) or document.get("format") != FORMAT:
         raise InvalidInput(f"{name}: not a certificate of partls")
-    if document.get("version") != VERSION:
+    if type(document.get("version")) is not int or document["version"] != VERSION:
         raise InvalidInput(f"{name}: version {str(document.get('version'))[:20]}; this program reads {VERSION}")
     try:
         intact = sealed(document)["digest"] == document.get("digest")
@@ -146,6 +147,7 @@ def _certificate(content: Any) -> Certificate:
     width = problem.n_columns + problem.fit_intercept
     boxes = _list(content["boxes"], "boxes")
     _require(len(boxes) > 0, "boxes")
+    _require(content["eigenvalue"] is None or content["limit"] is None, "limit")
     return Certificate(
         problem=problem,
         data=_text(content["data"], "data", 64, "0123456789abcdef"),
@@ -154,7 +156,7 @@ def _certificate(content: Any) -> Certificate:
         coef=[_number(value, "coef") for value in _list(content["coef"], "coef", problem.n_columns)],
         intercept=_number(content["intercept"], "intercept"),
         eigenvalue=_power(content["eigenvalue"], "eigenvalue"),
-        limit=_power(content["limit"], "limit"),
+        limit=_power(content["limit"], "limit", LOWEST_LIMIT),
         boxes=[_box(_members(box, Box, f"box {i}"), problem.n_groups, width, i) for i, box in enumerate(boxes)],
     )
 
@@ -210,9 +212,9 @@ def _integer(value: Any, name: str) -> int:
     return int(value)
 
 
-def _power(value: Any, name: str) -> int | None:
+def _power(value: Any, name: str, lowest: int = 0) -> int | None:
     if value is not None:
-        _require(0 <= _integer(value, name) <= _MAX_POWER, name)
+        _require(lowest <= _integer(value, name) <= _MAX_POWER, name)
     return None if value is None else int(value)
 
 

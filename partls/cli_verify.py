@@ -56,7 +56,8 @@ def _summary(proved: Verification) -> str:
         f"the model has objective {proved.objective!r}; no solution is below {proved.lower_bound!r}",
     ]
     if proved.contribution_limit is not None:
-        lines.append(f"among solutions in which no column contributes over {proved.contribution_limit:g} times the target")
+        limit = f"{proved.contribution_limit:g} times the target's norm"
+        lines.append(f"among the solutions in which no column contributes more than {limit}")
     return "\n".join(lines)
 
 
@@ -67,7 +68,7 @@ def _read(path: Path, target: str, weights: str) -> tuple[Floats, Floats, Any, F
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             header, *rows = csv.reader(file)
-        table = np.array([[float(cell) for cell in row] for row in rows])
+        table = np.array([[float(cell) for cell in row] for row in rows]).reshape(len(rows), len(header))
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(f"{path}: cannot be read ({error})") from None
     except (ValueError, csv.Error) as error:
