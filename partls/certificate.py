@@ -19,10 +19,11 @@ from formulations.data import Floats
 from formulations.signs import SignPattern
 from partls.certificate_file import LOWEST_LIMIT, Box, Certificate, Problem, write_certificate
 from partls.dual_points import DualPoints
+from partls.exact_integers import as_float, eliminate, proved_by_cholesky, unit_diagonal
 from partls.result import ABSOLUTE_TOLERANCE, Result, Status, target_size
 from partls.search.branching import StrongBranching
 from partls.search.subtree import violations
-from partls.verify import Checker, Data, as_float, eliminate, proved_by_cholesky, spell, unit_diagonal
+from partls.verify import Checker, Data, spell
 from relaxations.active_set import ActiveSetBounder
 from relaxations.sign_constrained import solve_signed
 

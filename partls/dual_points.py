@@ -17,7 +17,8 @@ from scipy.linalg import qr, solve_triangular
 
 from formulations.data import Floats
 from formulations.instance import Instance
-from partls.verify import Checker, Integers
+from partls.exact_integers import Integers
+from partls.verify import Checker
 
 _BITS = 100  # of a dual point, relative to the target
 _STEPS = 30  # of refinement, at most
