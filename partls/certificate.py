@@ -28,6 +28,7 @@ from relaxations.active_set import ActiveSetBounder
 from relaxations.sign_constrained import solve_signed
 
 _SHARE = 0.5  # of the tolerance: boxes closed with this much to spare leave the rest to rounding
+_SPARE_BITS = 70  # of a dual point, beyond those that the size of the coefficients and of the objective take
 _LIMITS = (40, 20, LOWEST_LIMIT)  # powers of two tried where columns depend on each other
 _EXACT_COLUMNS = 40  # up to which definiteness is looked for by exact elimination
 _EIGENVALUES = (60, 90, 120, 180, 240)
@@ -86,7 +87,7 @@ class _Proof:
             if lowest >= self._objective - self._tolerance:
                 break
         lowest, claim, boxes = max(attempts, key=lambda attempt: attempt[0])
-        tolerance = max(-_below(Fraction(lowest) - Fraction(self._objective)), 0.0)
+        tolerance = abs(_below(min(Fraction(lowest) - Fraction(self._objective), Fraction(0))))
         return Certificate(
             self._problem, self._data.digest(self._problem), self._objective, tolerance, self._coef, self._intercept,
             claim.eigenvalue, claim.limit, boxes,
@@ -161,17 +162,23 @@ class _Proof:
     def _boxes(self, leaves: Sequence[_Leaf], claim: _Claim) -> list[Box]:
         """Return the boxes with the bounds that the verifier proves; none if a system is too large for rationals."""
         reach = self._checker.reach(self._objective, claim.eigenvalue, claim.limit)
-        boxes = []
+        boxes, bits = [], self._bits(claim)
         for leaf in leaves:
             box = Box(spell(leaf.signs), 0.0, 1, None)
             if leaf.u is not None:
-                point = self._points.rational(leaf.u) if claim.rational else self._points.dyadic(leaf.u)
+                point = self._points.rational(leaf.u) if claim.rational else self._points.dyadic(leaf.u, bits)
                 if point is None:
                     return []
                 box = replace(box, numerators=point[0], denominator=point[1])
             boxes.append(box)
         proved = self._checker.bounds(boxes, reach)
         return [replace(box, bound=_below(value)) for box, value in zip(boxes, proved, strict=True)]
+
+    def _bits(self, claim: _Claim) -> int:
+        """Return the accuracy, relative to the target, at which the price vanishes beside the objective."""
+        small = Fraction(self._objective) / self._checker.target if self._objective else Fraction(1)
+        reach = claim.limit if claim.limit is not None else (claim.eigenvalue or 0) // 2
+        return _SPARE_BITS + small.denominator.bit_length() - small.numerator.bit_length() + reach
 
 
 def _below(value: Fraction | float) -> float:

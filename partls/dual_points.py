@@ -20,7 +20,6 @@ from formulations.instance import Instance
 from partls.exact_integers import Integers
 from partls.verify import Checker
 
-_BITS = 100  # of a dual point, relative to the target
 _STEPS = 30  # of refinement, at most
 _SMALL = 4000  # bits of a determinant up to which a system is solved in rationals
 
@@ -34,11 +33,11 @@ class DualPoints:
         self._instance, self._checker = instance, checker
         self._shift = np.append(instance._x_shift, [0.0] * instance.fit_intercept)
 
-    def dyadic(self, u: Floats) -> Point:
-        """Return the point of u's support with a power of two as denominator: about 100 bits, or what is reached."""
+    def dyadic(self, u: Floats, bits: int) -> Point:
+        """Return the point of u's support to so many bits, relative to the target, or as accurately as is reached."""
         checker, support = self._checker, self._support(u)
         widest = max(int(entry).bit_length() for entry in np.diag(checker.Q))
-        precision = max(_BITS + (widest - int(checker.bb).bit_length()) // 2, 0)
+        precision = max(bits + (widest - int(checker.bb).bit_length()) // 2, 0)
         factor = qr(self._triangle[:, support], mode="economic", check_finite=False)[1]
         n = np.array([_scaled(float(value), precision) for value in u], dtype=object)
         best, smallest = n, math.inf

@@ -94,6 +94,38 @@ def test_certificates_of_many_mean_tables_verify(case: Tiny, tmp_path_factory: p
     check(case, path)
 
 
+def badly_scaled() -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(40, 9))
+    y = X @ rng.normal(size=9) + rng.normal(size=40)
+    U, V = np.linalg.qr(X)[0], np.linalg.qr(rng.normal(size=(9, 9)))[0]
+    return {
+        "offset": (X + 1e6, y + 1e6),
+        "large": (X * 1e100, y),
+        "small": (X * 1e-150, y * 1e-150),
+        "uneven": (X * 10.0 ** np.arange(-8, 10, 2), y),
+        "collinear": (U * np.geomspace(1.0, 1e-9, 9) @ V, y),
+        "nearly constant target": (X, 1e6 + 1e-3 * y),
+    }
+
+
+@pytest.mark.parametrize("name", badly_scaled())
+def test_badly_scaled_data_are_proved_without_reserve(name: str, tmp_path: Path) -> None:
+    case = Tiny(*badly_scaled()[name], (0, 1, 2) * 3)
+    assert certified(case, tmp_path / "c.json").status is Status.OPTIMAL
+    for mode in MODES:
+        assert check(case, tmp_path / "c.json", mode=mode).contribution_limit is None
+
+
+def test_columns_dependent_but_for_their_last_bit_are_proved_within_a_limit(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(30, 6))
+    case = Tiny(np.column_stack([X, 0.1 * X[:, :3]]), rng.normal(size=30), (0, 0, 1, 1, 2, 2, 1, 2, 0))
+    certified(case, tmp_path / "c.json")
+    limit = check(case, tmp_path / "c.json").contribution_limit
+    assert limit is not None and limit >= 2**20
+
+
 def test_a_hard_search_is_proved_within_a_few_megabytes(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     case = Tiny(rng.normal(size=(60, 40)), rng.normal(size=60), tuple(i % 10 for i in range(40)))
