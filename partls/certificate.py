@@ -17,13 +17,14 @@ import numpy as np
 
 from formulations.data import Floats
 from formulations.signs import SignPattern
-from partls.certificate_file import LOWEST_LIMIT, Box, Certificate, Problem, write_certificate
+from partls.certificate_file import LOWEST_LIMIT, Box, Certificate, write_certificate
 from partls.dual_points import DualPoints
 from partls.exact_integers import as_float, eliminate, proved_by_cholesky, unit_diagonal
+from partls.fingerprint import data_of, problem_of
 from partls.result import ABSOLUTE_TOLERANCE, Result, Status, target_size
 from partls.search.branching import StrongBranching
 from partls.search.subtree import violations
-from partls.verify import Checker, Data, spell
+from partls.verify import Checker, spell
 from relaxations.active_set import ActiveSetBounder
 from relaxations.sign_constrained import solve_signed
 
@@ -63,12 +64,7 @@ class _Proof:
         instance = result.instance
         self._result, self._instance, self._reduction = result, instance, instance.reduction
         self._root = SignPattern(root.values[: instance.n_groups])  # an L1 intercept needs no sign of its own here
-        self._problem = Problem(
-            instance.n_rows, instance.n_columns, instance.n_groups, instance.eta, instance.penalty,
-            instance.fit_intercept, instance.fit_intercept and instance.penalize_intercept, spell(self._root),
-        )
-        labels = instance.partition.labels
-        self._data = Data(instance.X, instance.y, labels, instance.n_groups, instance.sample_weight)
+        self._problem, self._data = problem_of(instance, root), data_of(instance)
         self._checker = Checker(self._data, self._problem, exact=False)
         self._coef = [float(value) for value in result.coef]
         self._intercept = float(result.intercept) if instance.fit_intercept else 0.0

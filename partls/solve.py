@@ -17,6 +17,7 @@ from partls.enumeration import MAX_GROUPS, checked_keep, enumerate_patterns
 from partls.options import a_priori_signs, chosen, nonnegative, starting_signs, thread_count, writable
 from partls.result import ABSOLUTE_TOLERANCE, OPTIMAL_GAP, Result, Solution, Status, relative_gap, target_size
 from partls.search.branching import branching_rule
+from partls.search.checkpoint import Checkpoint
 from partls.search.incumbents import leaf
 from partls.search.subtree import Incumbent, round_to_signs
 from partls.threads import single_threaded_blas
@@ -52,6 +53,8 @@ def solve(
     max_groups: int = MAX_GROUPS,
     ungrouped: str = "error",
     certificate: str | os.PathLike[str] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_interval: float = 10.0,
 ) -> Result:
     """Return the proven global optimum of ``||X w + t - y||^2 + eta * penalty(beta)`` with one sign per group.
 
@@ -90,6 +93,9 @@ def solve(
     certificate : path, optional
         Where to write a proof of the answer that ``partls.verify`` checks against the data without any solver. JSON,
         gzipped if the name ends in ".gz". A search ended by a limit leaves a proof of the root's bound only.
+    checkpoint : path, optional
+        Where branch and bound writes its open subtrees and its incumbent, every ``checkpoint_interval`` seconds and at
+        its end. If the file exists, the search goes on from there; counts and ``node_limit`` go on too.
 
     Examples
     --------
@@ -106,6 +112,7 @@ def solve(
         instance, method=method, relaxation=relaxation, search=search, branching=branching, gap_tol=gap_tol,
         time_limit=time_limit, node_limit=node_limit, n_jobs=n_jobs, random_state=random_state, progress=progress,
         signs=signs, warm_start=warm_start, keep=keep, max_groups=max_groups, certificate=certificate,
+        checkpoint=checkpoint, checkpoint_interval=checkpoint_interval,
     )
 
 
@@ -115,6 +122,7 @@ def solve_instance(
     n_jobs: int | None = 1, random_state: int | None = None, progress: bool = False, signs: Any = None,
     warm_start: Any = None, keep: str | int = "best", max_groups: int = MAX_GROUPS,
     certificate: str | os.PathLike[str] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None, checkpoint_interval: float = 10.0,
 ) -> Result:
     """Return the proven global optimum of a validated instance; the options are those of ``solve``."""
     began = time.perf_counter()
@@ -124,12 +132,15 @@ def solve_instance(
     node_limit = nonnegative("node_limit", node_limit, integer=True)
     max_groups = nonnegative("max_groups", MAX_GROUPS if max_groups is None else max_groups, integer=True)
     checked_keep(keep)
-    proof = writable("certificate", certificate)
+    proof, saved = writable("certificate", certificate), writable("checkpoint", checkpoint)
+    interval = nonnegative("checkpoint_interval", 0.0 if checkpoint_interval is None else checkpoint_interval)
     jobs, rule, bound = thread_count(n_jobs), branching_rule(branching), as_relaxation(relaxation)
     with single_threaded_blas():
         root = a_priori_signs(instance, signs)
         start = starting_signs(instance, warm_start, root)
         if method == "enumerate" or (method == "auto" and keep != "best"):
+            if saved is not None:
+                raise InvalidInput('checkpoint is for branch and bound: use method="bnb" and keep="best"')
             listed = enumerate_patterns(instance, root=root, keep=keep, time_limit=time_limit, max_groups=max_groups)
             result = _finish(
                 instance, root, listed.incumbent, listed.lower_bound, listed.limit, listed.counts, method="enumerate",
@@ -141,6 +152,7 @@ def solve_instance(
         options = SearchOptions(
             relaxation=bound, branching=rule, best_first=search == "best-first", gap_tol=gap_tol,
             time_limit=time_limit, node_limit=node_limit, n_jobs=jobs, progress=progress, root=root, start=start,
+            checkpoint=None if saved is None else Checkpoint.of(saved, instance, root, interval),
         )
         found = branch_and_bound(instance, options)
         result = _finish(
