@@ -88,8 +88,8 @@ def write_certificate(certificate: Certificate, path: str | os.PathLike[str]) ->
     try:
         partial.write_bytes(gzip.compress(text, mtime=0) if target.suffix == ".gz" else text)
         partial.replace(target)
-    except OSError as error:
-        raise InvalidInput(f"certificate={os.fspath(path)!r} cannot be written: {error.strerror or error}") from None
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def read_certificate(source: Any) -> Certificate:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections import Counter
@@ -22,6 +23,8 @@ from partls.search.incumbents import leaf
 from partls.search.subtree import Incumbent, round_to_signs
 from partls.threads import single_threaded_blas
 from relaxations import as_relaxation
+
+logger = logging.getLogger(__name__)
 
 METHODS = ("auto", "bnb", "enumerate")
 SEARCHES = ("depth-first", "best-first")
@@ -92,7 +95,8 @@ def solve(
         Largest K that ``method="enumerate"`` accepts.
     certificate : path, optional
         Where to write a proof of the answer that ``partls.verify`` checks against the data without any solver. JSON,
-        gzipped if the name ends in ".gz". A search ended by a limit leaves a proof of the root's bound only.
+        gzipped if the name ends in ".gz". A search ended by a limit leaves a proof of the root's bound only. Writing a
+        proof takes far longer than the search, beyond ``time_limit``; Ctrl-C gives it up and returns the answer.
     checkpoint : path, optional
         Where branch and bound writes its open subtrees and its incumbent, every ``checkpoint_interval`` seconds and at
         its end. If the file exists, the search goes on from there; counts and ``node_limit`` go on too.
@@ -167,7 +171,10 @@ def _certified(result: Result, root: SignPattern, path: Path | None, gap_tol: fl
     if path is not None:
         from partls.certificate import certify  # only those who ask for a proof load what writes it
 
-        certify(result, root, path, gap_tol)
+        try:
+            certify(result, root, path, gap_tol)
+        except (KeyboardInterrupt, OSError) as error:  # the answer outlives its proof
+            logger.warning("certificate %s not written: %s", path, error or "interrupted")
     return result
 
 

@@ -175,6 +175,20 @@ def test_an_unfinished_search_certifies_only_what_is_known(tmp_path: Path) -> No
     assert 0 < answer.lower_bound < partls.solve(case.X, case.y, case.labels).objective <= answer.objective
 
 
+@pytest.mark.parametrize("failure", [KeyboardInterrupt(), OSError(28, "No space left on device")])
+def test_the_answer_outlives_its_proof(
+    failure: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise failure
+
+    monkeypatch.setattr("partls.certificate_file.Path.replace", fail)
+    result = certified(overdetermined(4, n_groups=3, n_columns=6), tmp_path / "c.json")
+    assert result.status is Status.OPTIMAL
+    assert "not written" in caplog.text
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_looser_gap_is_stated_and_has_to_be_accepted(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     case = Tiny(rng.normal(size=(60, 40)), rng.normal(size=60), tuple(i % 10 for i in range(40)))
