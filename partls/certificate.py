@@ -18,7 +18,7 @@ import numpy as np
 from formulations.data import Floats
 from formulations.signs import SignPattern
 from partls.certificate_file import LOWEST_LIMIT, Box, Certificate, write_certificate
-from partls.dual_points import DualPoints
+from partls.dual_points import DualPoints, Point
 from partls.exact_integers import as_float, eliminate, proved_by_cholesky, unit_diagonal
 from partls.fingerprint import data_of, problem_of
 from partls.result import ABSOLUTE_TOLERANCE, Result, Status, target_size
@@ -42,10 +42,10 @@ def certify(result: Result, root: SignPattern, path: str | os.PathLike[str], gap
 
 @dataclass(frozen=True, eq=False)
 class _Leaf:
-    """A closed box: the float solution u of its relaxation, which is refined, or None for the bound zero."""
+    """A closed box and the solution u of its relaxation, in floating point."""
 
     signs: SignPattern
-    u: Floats | None
+    u: Floats
 
 
 @dataclass(frozen=True)
@@ -74,19 +74,25 @@ class _Proof:
 
     def certificate(self) -> Certificate:
         """Return the certificate, with the least restrictive claim that reaches the tolerance."""
+        if self._objective <= self._tolerance:  # nothing is below zero
+            return self._claimed(_Claim(), [Box(spell(self._root), 0.0, 1, None)])
         leaves = list(self._leaves())
         attempts: list[tuple[float, _Claim, list[Box]]] = []
-        for claim in self._claims(leaves):
+        for claim in self._claims():
             boxes = self._boxes(leaves, claim)
             lowest = min((box.bound for box in boxes), default=-math.inf)
             attempts.append((lowest, claim, boxes))
             if lowest >= self._objective - self._tolerance:
                 break
-        lowest, claim, boxes = max(attempts, key=lambda attempt: attempt[0])
-        tolerance = abs(_below(min(Fraction(lowest) - Fraction(self._objective), Fraction(0))))
+        _, claim, boxes = max(attempts, key=lambda attempt: attempt[0])
+        return self._claimed(claim, boxes)
+
+    def _claimed(self, claim: _Claim, boxes: list[Box]) -> Certificate:
+        """Return the certificate of these boxes, with the tolerance that their bounds leave."""
+        missing = min(Fraction(min(box.bound for box in boxes)) - Fraction(self._objective), Fraction(0))
         return Certificate(
-            self._problem, self._data.digest(self._problem), self._objective, tolerance, self._coef, self._intercept,
-            claim.eigenvalue, claim.limit, boxes,
+            self._problem, self._data.digest(self._problem), self._objective, abs(_below(missing)), self._coef,
+            self._intercept, claim.eigenvalue, claim.limit, boxes,
         )
 
     # Boxes
@@ -94,9 +100,6 @@ class _Proof:
     def _leaves(self) -> Iterator[_Leaf]:
         """Yield closed boxes that cover the root; after an unfinished search, the root itself."""
         reduction, finished = self._reduction, (Status.OPTIMAL, Status.GAP_REACHED, Status.PRECISION_LIMIT)
-        if self._objective <= self._tolerance:
-            yield _Leaf(self._root, None)
-            return
         if not len(reduction.R):
             yield _Leaf(self._root, self._restored(np.zeros(reduction.n_columns)))
             return
@@ -131,9 +134,9 @@ class _Proof:
 
     # What the dual points are and what bounds the coefficients
 
-    def _claims(self, leaves: Sequence[_Leaf]) -> Iterator[_Claim]:
+    def _claims(self) -> Iterator[_Claim]:
         """Yield claims from the least restrictive to the most."""
-        if all(leaf.u is None for leaf in leaves) or not len(self._checker.unbounded):
+        if not len(self._checker.unbounded):
             yield _Claim()
             return
         eigenvalue = self._eigenvalue()
@@ -157,18 +160,26 @@ class _Proof:
 
     def _boxes(self, leaves: Sequence[_Leaf], claim: _Claim) -> list[Box]:
         """Return the boxes with the bounds that the verifier proves; none if a system is too large for rationals."""
+        if claim.rational:
+            points = self._rational(leaves)
+        else:
+            points = self._points.dyadic([leaf.u for leaf in leaves], self._bits(claim))
+        if not points:
+            return []
+        boxes = [Box(spell(leaf.signs), 0.0, d, n) for leaf, (n, d) in zip(leaves, points, strict=True)]
         reach = self._checker.reach(self._objective, claim.eigenvalue, claim.limit)
-        boxes, bits = [], self._bits(claim)
-        for leaf in leaves:
-            box = Box(spell(leaf.signs), 0.0, 1, None)
-            if leaf.u is not None:
-                point = self._points.rational(leaf.u) if claim.rational else self._points.dyadic(leaf.u, bits)
-                if point is None:
-                    return []
-                box = replace(box, numerators=point[0], denominator=point[1])
-            boxes.append(box)
         proved = self._checker.bounds(boxes, reach)
         return [replace(box, bound=_below(value)) for box, value in zip(boxes, proved, strict=True)]
+
+    def _rational(self, leaves: Sequence[_Leaf]) -> list[Point]:
+        """Return the exact points, or none at all if one of them has numbers too long."""
+        points = []
+        for leaf in leaves:
+            point = self._points.rational(leaf.u)
+            if point is None:
+                return []
+            points.append(point)
+        return points
 
     def _bits(self, claim: _Claim) -> int:
         """Return the accuracy, relative to the target, at which the price vanishes beside the objective."""

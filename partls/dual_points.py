@@ -9,6 +9,7 @@ which makes the slope vanish exactly, on all columns that depend on the support 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -17,9 +18,10 @@ from scipy.linalg import qr, solve_triangular
 
 from formulations.data import Floats
 from formulations.instance import Instance
-from partls.exact_integers import Integers
+from partls.exact_integers import Integers, digit_product
 from partls.verify import Checker
 
+_AT_ONCE = 256  # points
 _STEPS = 30  # of refinement, at most
 _SMALL = 4000  # bits of a determinant up to which a system is solved in rationals
 
@@ -33,27 +35,39 @@ class DualPoints:
         self._instance, self._checker = instance, checker
         self._shift = np.append(instance._x_shift, [0.0] * instance.fit_intercept)
 
-    def dyadic(self, u: Floats, bits: int) -> Point:
-        """Return the point of u's support to so many bits, relative to the target, or as accurately as is reached."""
-        checker, support = self._checker, self._support(u)
+    def dyadic(self, solutions: Sequence[Floats], bits: int) -> list[Point]:
+        """Return the points of the solutions' supports to so many bits relative to the target, or to what is reached."""
+        batches = (solutions[start : start + _AT_ONCE] for start in range(0, len(solutions), _AT_ONCE))
+        return [point for batch in batches for point in self._refined(batch, bits)]
+
+    def _refined(self, solutions: Sequence[Floats], bits: int) -> list[Point]:
+        checker = self._checker
         widest = max(int(entry).bit_length() for entry in np.diag(checker.Q))
         precision = max(bits + (widest - int(checker.bb).bit_length()) // 2, 0)
-        factor = qr(self._triangle[:, support], mode="economic", check_finite=False)[1]
-        n = np.array([_scaled(float(value), precision) for value in u], dtype=object)
-        best, smallest = n, math.inf
+        supports = [self._support(u) for u in solutions]
+        factors = [qr(self._triangle[:, support], mode="r", check_finite=False)[0] for support in supports]
+        n = np.array([[_scaled(float(value), precision) for value in u] for u in solutions], dtype=object)
+        right = np.array([self._right(u) for u in solutions], dtype=object) * 2**precision
+        best, smallest = n.copy(), np.full(len(n), np.inf)
+        unsettled = np.flatnonzero([len(support) > 0 for support in supports])
         for _ in range(_STEPS):
-            residual = self._right(u, support) * 2**precision - checker.Q[np.ix_(support, support)] @ n[support]
-            power = max((int(entry).bit_length() for entry in residual), default=0)
-            size = math.ldexp(1.0, power - precision - checker.unit) if power else 0.0
-            if size < smallest:
-                best = n
-            if power == 0 or size > smallest / 2 or not self._regular(factor):
+            if not len(unsettled):
                 break
-            smallest = size
-            step = self._solve(factor, support, np.asarray(residual / 2**power, dtype=np.float64))
-            n = n.copy()
-            n[support] += np.array([_scaled(float(x), power - checker.unit) for x in step], dtype=object)
-        return [int(entry) for entry in best], 2**precision
+            better = []
+            for i, whole in zip(unsettled, right[unsettled] - digit_product(n[unsettled], checker.Q), strict=True):
+                residual = whole[supports[i]]
+                power = max(int(entry).bit_length() for entry in residual)
+                size = math.ldexp(1.0, power - precision - checker.unit) if power else 0.0
+                if size < smallest[i]:
+                    best[i] = n[i]
+                if size == 0 or size > smallest[i] / 2 or not _regular(factors[i]):
+                    continue
+                smallest[i] = size
+                step = self._solve(factors[i], supports[i], np.asarray(residual / 2**power, dtype=np.float64))
+                n[i, supports[i]] += np.array([_scaled(float(x), power - checker.unit) for x in step], dtype=object)
+                better.append(i)
+            unsettled = np.array(better, dtype=np.intp)
+        return [([int(entry) for entry in row], 2**precision) for row in best]
 
     def rational(self, u: Floats) -> Point | None:
         """Return the point of u's support exactly, or None if its numbers would be too long."""
@@ -61,7 +75,7 @@ class DualPoints:
         n = [0] * len(u)
         if not len(support):
             return n, 1
-        rows = np.column_stack([checker.Q[np.ix_(support, support)], self._right(u, support)])
+        rows = np.column_stack([checker.Q[np.ix_(support, support)], self._right(u)[support]])
         rows = rows // math.gcd(*rows.flat)
         if len(support) * max(int(entry).bit_length() for entry in rows.flat) > _SMALL:
             return None
@@ -84,20 +98,17 @@ class DualPoints:
             inside[-1] = True
         return np.flatnonzero(inside & (np.diag(self._checker.Q) != 0))
 
-    def _right(self, u: Floats, support: NDArray[np.intp]) -> Integers:
+    def _right(self, u: Floats) -> Integers:
         checker = self._checker
-        return np.asarray((checker.c - checker.half * np.sign(u).astype(int).astype(object))[support])
-
-    @staticmethod
-    def _regular(factor: Floats) -> bool:
-        return factor.shape[0] == factor.shape[1] and bool(np.diag(factor).all())
+        return np.asarray(checker.c - checker.half * np.sign(u).astype(int).astype(object))
 
     def _solve(self, factor: Floats, support: NDArray[np.intp], residual: Floats) -> Floats:
         """Return the float solution of the normal equations, by way of centred columns where there is an intercept."""
         has_intercept = self._instance.fit_intercept and support[-1] == len(self._shift) - 1
         shift = self._shift[support] if has_intercept else np.zeros(len(support))
         centred = residual - shift * residual[-1]
-        step = solve_triangular(factor, solve_triangular(factor, centred, trans="T", check_finite=False),
+        square = factor[: len(support)]
+        step = solve_triangular(square, solve_triangular(square, centred, trans="T", check_finite=False),
                                 check_finite=False)
         if has_intercept:
             step[-1] -= shift @ step
@@ -119,6 +130,11 @@ class DualPoints:
                 sums[-1, -1] = 1.0
             blocks.append(math.sqrt(instance.eta) * sums)
         return np.asarray(qr(np.vstack(blocks), mode="r", check_finite=False)[0])[: len(shift)]
+
+
+def _regular(factor: Floats) -> bool:
+    """Return whether the factor of a support can be solved with."""
+    return factor.shape[0] >= factor.shape[1] and bool(np.diag(factor).all())
 
 
 def _scaled(value: float, power: int) -> int:
