@@ -36,7 +36,7 @@ class DualPoints:
         self._shift = np.append(instance._x_shift, [0.0] * instance.fit_intercept)
 
     def dyadic(self, solutions: Sequence[Floats], bits: int) -> list[Point]:
-        """Return the points of the solutions' supports to so many bits relative to the target, or to what is reached."""
+        """Return the points of the supports to so many bits relative to the target, or to what is reached."""
         batches = (solutions[start : start + _AT_ONCE] for start in range(0, len(solutions), _AT_ONCE))
         return [point for batch in batches for point in self._refined(batch, bits)]
 
