@@ -96,7 +96,8 @@ def solve(
     certificate : path, optional
         Where to write a proof of the answer that ``partls.verify`` checks against the data without any solver. JSON,
         gzipped if the name ends in ".gz". A search ended by a limit leaves a proof of the root's bound only. Writing a
-        proof takes far longer than the search (50 to 100 times is usual), beyond ``time_limit``; Ctrl-C gives it up and returns the answer.
+        proof usually takes 50 to 100 times as long as the search, which ``time_limit`` does not count; Ctrl-C gives it
+        up and returns the answer.
     checkpoint : path, optional
         Where branch and bound writes its open subtrees and its incumbent, every ``checkpoint_interval`` seconds and at
         its end. If the file exists, the search goes on from there; counts and ``node_limit`` go on too.
