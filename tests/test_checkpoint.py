@@ -37,6 +37,7 @@ def hard() -> Tiny:
 
 @cache
 def optimum() -> partls.Result:
+    partls.solve(hard().X[:, :6], hard().y, (0, 1, 2) * 2)  # so that the time is the search's, not the compiler's
     return partls.solve(hard().X, hard().y, hard().labels)
 
 
