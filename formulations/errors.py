@@ -14,6 +14,10 @@ class InvalidInput(PartLSError, ValueError):  # noqa: N818
     """Data or an option that cannot be used; the message names the row, column or option and what to do."""
 
 
+class VerificationError(PartLSError, ValueError):
+    """A certificate that does not prove what it claims; the message names what fails."""
+
+
 def suggestion(name: str, allowed: Iterable[str]) -> str:
     """Return ``'; did you mean "x"?'`` for the allowed name closest to ``name`` ('' if none is close).
 

@@ -10,9 +10,10 @@ from formulations.instance import Instance
 from formulations.partition import Partition
 from formulations.signs import SignPattern
 from partls.enumeration import iterate_solutions
-from partls.exceptions import InvalidInput, PartLSError
+from partls.exceptions import InvalidInput, PartLSError, VerificationError
 from partls.result import Audit, Result, Solution, StartTrace, Status
 from partls.solve import solve, solve_instance
+from partls.verify import Verification, verify
 from relaxations.search_trees import search_with
 
 if TYPE_CHECKING:
@@ -38,11 +39,14 @@ __all__ = [
     "Solution",
     "StartTrace",
     "Status",
+    "Verification",
+    "VerificationError",
     "encoded_groups",
     "iterate_solutions",
     "partition_from_signs",
     "solve",
     "solve_instance",
+    "verify",
 ]
 
 _LAZY = {  # loaded on first use, for they need scikit-learn

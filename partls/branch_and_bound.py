@@ -17,13 +17,15 @@ from math import inf
 import numpy as np
 
 from formulations.instance import Instance
+from formulations.reduction import Reduction
 from formulations.signs import SignPattern
 from partls.progress import Observer, SearchProgress
 from partls.result import ABSOLUTE_TOLERANCE, Status
 from partls.search.branching import BranchingRule, StrongBranching
+from partls.search.checkpoint import Checkpoint, SearchState
 from partls.search.compiled import CompiledExplorer
 from partls.search.generic import GenericExplorer
-from partls.search.incumbents import compiled_incumbent, exact_fit_nearby, interpolating, plain_incumbent
+from partls.search.incumbents import compiled_incumbent, exact_fit_nearby, interpolating, leaf, plain_incumbent
 from partls.search.subtree import Exploration, Explorer, Incumbent, Subtree, Tolerances, round_to_signs
 from relaxations.active_set import ActiveSetRelaxation, GroupedProblem, OrthogonalBounder, group_columns
 from relaxations.bound import Relaxation, is_sequential
@@ -53,6 +55,7 @@ class SearchOptions:
     progress: bool | Observer = False
     root: SignPattern | None = None
     start: SignPattern | None = None
+    checkpoint: Checkpoint | None = None
 
 
 @dataclass
@@ -92,7 +95,9 @@ def branch_and_bound(instance: Instance, options: SearchOptions) -> SearchOutcom
         explorer = GenericExplorer(
             reduction, lambda: relaxation.prepare(instance), options.branching, tolerances, relaxation.name
         )
-    search = _Search(explorer, fallback, options, tolerances, incumbent, root, reduction.scale)
+    search = _Search(explorer, fallback, options, tolerances, incumbent, root, reduction)
+    if options.checkpoint is not None and (state := options.checkpoint.load(root)) is not None:
+        search.resume(state, leaf(reduction, state.signs))
     return search.run()
 
 
@@ -116,9 +121,9 @@ class _Search:
     """The state of one run: open subtrees, incumbent, certified bound of what is closed."""
 
     def __init__(self, explorer: Explorer, fallback: GenericExplorer, options: SearchOptions, tolerances: Tolerances,
-                 incumbent: Incumbent, root: SignPattern, scale: float) -> None:
+                 incumbent: Incumbent, root: SignPattern, reduction: Reduction) -> None:
         self._explorer, self._fallback, self._options, self._tolerances = explorer, fallback, options, tolerances
-        self._incumbent, self._scale = incumbent, scale
+        self._incumbent, self._scale, self._labels = incumbent, reduction.scale, reduction.labels
         self._root = root
         self._open = [Subtree(root)]
         self._in_hand: list[Subtree] = []  # taken and not yet merged: they count as open if the round is cut short
@@ -134,6 +139,16 @@ class _Search:
         if isinstance(explorer, CompiledExplorer):
             self._budget = _BEST_FIRST_BUDGET if options.best_first else _DEPTH_FIRST_BUDGET
 
+    def resume(self, state: SearchState, incumbent: Incumbent) -> None:
+        """Go on from where an earlier run has stopped."""
+        self._open, self._closed, self._counts = list(state.open), state.closed, Counter(state.counts)
+        self._incumbent = min(self._incumbent, incumbent, key=lambda found: found.value)
+
+    def _save(self, *, now: bool = False) -> None:
+        if self._options.checkpoint is not None:
+            signs = round_to_signs(self._incumbent.v, self._labels, self._root)
+            self._options.checkpoint.save(SearchState(signs, self._closed, self._counts, self._open), now=now)
+
     def run(self) -> SearchOutcome:
         """Run rounds until nothing is open or a limit is reached; then certify what was left open."""
         with SearchProgress(self._options.progress) as progress:
@@ -143,6 +158,7 @@ class _Search:
                 self._stop[0] = 1
                 self._limit = Status.INTERRUPTED
                 self._open.extend(self._in_hand)  # twice in the worst case, which no bound minds
+            self._save(now=True)
             lower = self._certified_bound()
             progress.finish(self._counts["nodes"], len(self._open), *self._in_original_units(lower))
         return SearchOutcome(self._incumbent, lower, self._limit, self._counts)
@@ -160,6 +176,7 @@ class _Search:
                     pool = pool or ThreadPoolExecutor(self._workers)
                     self._run_batch(pool, self._in_hand)
                 self._in_hand = []
+                self._save()
                 progress.update(self._counts["nodes"], len(self._open), *self._in_original_units(self._estimate()))
         finally:
             if pool is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,18 @@ def thread_count(n_jobs: Any) -> int:
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
         raise InvalidInput(f"n_jobs={n_jobs!r} must be a whole number other than 0 (-1: one thread per core)")
     return int(n_jobs) if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + int(n_jobs))
+
+
+def writable(option: str, value: Any) -> Path | None:
+    """Return the path of a file that can be written, known before the work that will fill it."""
+    if value is None:
+        return None
+    if not isinstance(value, str | os.PathLike) or not os.fspath(value):
+        raise InvalidInput(f"{option}={value!r} must be None or the path of a file to write")
+    path = Path(value)
+    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise InvalidInput(f"{option}={os.fspath(value)!r} cannot be written: the folder has to exist and be writable")
+    return path
 
 
 def a_priori_signs(instance: Instance, signs: Any) -> SignPattern:

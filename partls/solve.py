@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import time
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from formulations.data import Floats
@@ -22,6 +25,7 @@ from partls.options import (
     seed_sequence,
     starting_signs,
     thread_count,
+    writable,
 )
 from partls.progress import Observer
 from partls.result import (
@@ -35,11 +39,14 @@ from partls.result import (
     target_size,
 )
 from partls.search.branching import branching_rule
+from partls.search.checkpoint import Checkpoint
 from partls.search.incumbents import leaf
 from partls.search.starts import strategies
 from partls.search.subtree import Incumbent, round_to_signs
 from partls.threads import single_threaded_blas
 from relaxations import as_relaxation
+
+logger = logging.getLogger(__name__)
 
 METHODS = ("auto", "bnb", "enumerate", "alternating")
 SEARCHES = ("depth-first", "best-first")
@@ -77,6 +84,9 @@ def solve(
     polish: str = "flips",
     trace: bool = False,
     ungrouped: str = "error",
+    certificate: str | os.PathLike[str] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_interval: float = 10.0,
 ) -> Result:
     """Return the global optimum of ``||X w + t - y||^2 + eta * penalty(beta)`` with one sign per group, and its proof.
 
@@ -128,6 +138,14 @@ def solve(
         all. The best start is always solved again for its signs, which can only improve it.
     trace : bool
         Keep objective and time of every iteration of every start in ``result.trace``.
+    certificate : path, optional
+        Where to write a proof of the answer that ``partls.verify`` checks against the data without any solver. JSON,
+        gzipped if the name ends in ".gz". A search ended by a limit leaves a proof of the root's bound only. Writing a
+        proof usually takes 50 to 100 times as long as the search, which ``time_limit`` does not count; Ctrl-C gives it
+        up and returns the answer.
+    checkpoint : path, optional
+        Where branch and bound writes its open subtrees and its incumbent, every ``checkpoint_interval`` seconds and at
+        its end. If the file exists, the search goes on from there; counts and ``node_limit`` go on too.
 
     Examples
     --------
@@ -144,7 +162,8 @@ def solve(
         instance, method=method, relaxation=relaxation, search=search, branching=branching, gap_tol=gap_tol,
         time_limit=time_limit, node_limit=node_limit, n_jobs=n_jobs, random_state=random_state, progress=progress,
         signs=signs, warm_start=warm_start, keep=keep, max_groups=max_groups, n_starts=n_starts, max_iter=max_iter,
-        tol=tol, starts=starts, halves=halves, polish=polish, trace=trace,
+        tol=tol, starts=starts, halves=halves, polish=polish, trace=trace, certificate=certificate,
+        checkpoint=checkpoint, checkpoint_interval=checkpoint_interval,
     )
 
 
@@ -155,6 +174,8 @@ def solve_instance(
     warm_start: Any = None, keep: str | int = "best", max_groups: int = MAX_GROUPS, n_starts: int = 20,
     max_iter: int = 100, tol: float = 1e-9, starts: Any = "mixed", halves: str = "nnls", polish: str = "flips",
     trace: bool = False,
+    certificate: str | os.PathLike[str] | None = None, checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_interval: float = 10.0,
 ) -> Result:
     """Return the global optimum of a validated instance and its proof; the options are those of ``solve``."""
     began = time.perf_counter()
@@ -164,6 +185,8 @@ def solve_instance(
     node_limit = nonnegative("node_limit", node_limit, integer=True)
     max_groups = nonnegative("max_groups", MAX_GROUPS if max_groups is None else max_groups, integer=True)
     checked_keep(keep)
+    proof, saved = writable("certificate", certificate), writable("checkpoint", checkpoint)
+    interval = nonnegative("checkpoint_interval", 0.0 if checkpoint_interval is None else checkpoint_interval)
     jobs, rule, bound = thread_count(n_jobs), branching_rule(branching), as_relaxation(relaxation)
     alternating = AlternatingOptions(
         n_starts=at_least_one("n_starts", n_starts), max_iter=at_least_one("max_iter", max_iter),
@@ -175,11 +198,14 @@ def solve_instance(
         root = a_priori_signs(instance, signs)
         start = starting_signs(instance, warm_start, root)
         if method == "enumerate" or (method == "auto" and keep != "best"):
+            if saved is not None:
+                raise InvalidInput('checkpoint is for branch and bound: use method="bnb" and keep="best"')
             listed = enumerate_patterns(instance, root=root, keep=keep, time_limit=time_limit, max_groups=max_groups)
-            return _finish(
+            result = _finish(
                 instance, root, listed.incumbent, listed.lower_bound, listed.limit, listed.counts, method="enumerate",
                 gap_tol=gap_tol, began=began, solutions=listed.solutions,
             )
+            return _certified(result, root, proof, gap_tol)
         if keep != "best":
             name = "branch and bound" if method == "bnb" else "the alternation"
             raise InvalidInput(f'keep={keep!r}: {name} keeps the best solution only; use method="enumerate"')
@@ -192,12 +218,26 @@ def solve_instance(
         options = SearchOptions(
             relaxation=bound, branching=rule, best_first=search == "best-first", gap_tol=gap_tol,
             time_limit=time_limit, node_limit=node_limit, n_jobs=jobs, progress=progress, root=root, start=start,
+            checkpoint=None if saved is None else Checkpoint.of(saved, instance, root, interval),
         )
         found = branch_and_bound(instance, options)
-        return _finish(
+        result = _finish(
             instance, root, found.incumbent, found.lower_bound, found.limit, found.counts, method="bnb",
             gap_tol=gap_tol, began=began,
         )
+        return _certified(result, root, proof, gap_tol)
+
+
+def _certified(result: Result, root: SignPattern, path: Path | None, gap_tol: float) -> Result:
+    """Return the result, its proof written if one is wanted."""
+    if path is not None:
+        from partls.certificate import certify  # only those who ask for a proof load what writes it
+
+        try:
+            certify(result, root, path, gap_tol)
+        except (KeyboardInterrupt, OSError) as error:  # the answer outlives its proof
+            logger.warning("certificate %s not written: %s", path, error or "interrupted")
+    return result
 
 
 def _finish(

@@ -1,4 +1,4 @@
-"""The command line: ``partls fit``, ``predict``, ``explain``, ``compare``, ``groups`` and ``demo``.
+"""The command line: ``partls fit``, ``predict``, ``explain``, ``compare``, ``groups``, ``demo`` and ``verify``.
 
 One file per command; ``source`` reads DATA for all of them, ``output`` says what they print and how they end.
 """
@@ -13,6 +13,7 @@ from partls.cli.demo import demo
 from partls.cli.explain import explain
 from partls.cli.fit import fit
 from partls.cli.predict import predict
+from partls.cli.verify import verify
 
 HELP = """Partitioned Least Squares: regression in which the features of a group share one sign.
 
@@ -29,7 +30,7 @@ usable), 130 Ctrl-C (the best model so far is saved if --out was given).
 """
 
 app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
-for command in (fit, predict, explain, compare, demo):
+for command in (fit, predict, explain, compare, demo, verify):
     app.command()(command)
 app.add_typer(groups.app, name="groups")
 

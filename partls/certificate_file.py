@@ -1,0 +1,223 @@
+"""The certificate as a file: JSON (gzipped if the name ends in .gz), sealed by a SHA-256 of its content.
+
+Reading allots no more memory than the size limit allows, runs nothing, and ends in a ``Certificate`` whose every field
+has the right type, length and range, or in one ``InvalidInput``.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import math
+import os
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, NoReturn
+
+from formulations.errors import InvalidInput
+
+FORMAT, VERSION = "partls certificate", 1
+LOWEST_LIMIT = 10  # a claim about smaller contributions than 2^10 times the target is no proof of optimality
+_MAX_BYTES = 2**28  # unpacked
+_MAX_BITS = 14_000  # of a whole number
+_MAX_POWER = 512  # of two
+_GZIP = b"\x1f\x8b"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is minimised, apart from the numbers in the data."""
+
+    n_rows: int
+    n_columns: int
+    n_groups: int
+    eta: float
+    penalty: str
+    fit_intercept: bool
+    penalize_intercept: bool
+    signs: str  # what was known beforehand, one of +, -, 0 per group
+
+
+@dataclass(frozen=True)
+class Box:
+    """The solutions with these signs, the bound claimed for them, and its proof v = numerators / denominator.
+
+    Without numerators the bound is zero: the objective is never negative.
+    """
+
+    signs: str
+    bound: float
+    denominator: int
+    numerators: list[int] | None
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The claim that no solution of a problem is below ``objective - tolerance``, and its proof."""
+
+    problem: Problem
+    data: str  # SHA-256
+    objective: float
+    tolerance: float
+    coef: list[float]
+    intercept: float
+    eigenvalue: int | None  # k: Q_UU - 2^-k diag(Q_UU) is claimed to be positive definite
+    limit: int | None  # the claim leaves out solutions in which a column contributes more than 2^limit ||b||
+    boxes: list[Box]
+
+    def document(self) -> dict[str, Any]:
+        """Return the sealed document, ready for JSON."""
+        return sealed({"format": FORMAT, "version": VERSION, **asdict(self)})
+
+
+def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the document with the digest of everything else in it."""
+    content = {name: value for name, value in document.items() if name != "digest"}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return {**content, "digest": hashlib.sha256(text.encode()).hexdigest()}
+
+
+def write_certificate(certificate: Certificate, path: str | os.PathLike[str]) -> None:
+    """Write the file in one step: a reader finds all of it or none."""
+    target = Path(path)
+    text = json.dumps(certificate.document(), separators=(",", ":")).encode()
+    partial = target.with_name(target.name + ".partial")
+    try:
+        partial.write_bytes(gzip.compress(text, mtime=0) if target.suffix == ".gz" else text)
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def read_certificate(source: Any) -> Certificate:
+    """Return the certificate in a file (or in the document read from one); refuse anything else."""
+    if isinstance(source, str | os.PathLike):
+        return _parsed(_load(Path(source)), os.fspath(source))
+    return _parsed(source, "certificate")
+
+
+def _load(path: Path) -> Any:
+    def refuse(constant: str) -> NoReturn:
+        raise ValueError(f"{constant} is not a number")
+
+    try:
+        with path.open("rb") as raw:
+            start = raw.read(2)
+        with gzip.open(path) if start == _GZIP else path.open("rb") as file:
+            content = file.read(_MAX_BYTES + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InvalidInput(f"{path}: cannot be read ({error})") from None
+    if len(content) > _MAX_BYTES:
+        raise InvalidInput(f"{path}: larger than {_MAX_BYTES} bytes, no certificate of ours")
+    try:
+        return json.loads(content, parse_constant=refuse)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"{path}: not a complete JSON document ({str(error)[:100]})") from None
+
+
+def _parsed(document: Any, name: str) -> Certificate:
+    """Return a document as a certificate, each field checked."""
+    if not isinstance(document, Mapping) or document.get("format") != FORMAT:
+        raise InvalidInput(f"{name}: not a certificate of partls")
+    if type(document.get("version")) is not int or document["version"] != VERSION:
+        raise InvalidInput(f"{name}: version {str(document.get('version'))[:20]}; this program reads {VERSION}")
+    try:
+        intact = sealed(document)["digest"] == document.get("digest")
+    except (TypeError, ValueError, RecursionError):
+        intact = False
+    if not intact:
+        raise InvalidInput(f"{name}: damaged or altered, its digest does not match")
+    content = {key: value for key, value in document.items() if key not in ("format", "version", "digest")}
+    try:
+        return _certificate(content)
+    except _Malformed as error:
+        raise InvalidInput(f"{name}: {error}") from None
+
+
+class _Malformed(Exception):  # noqa: N818
+    """A field with the wrong type, length or range."""
+
+
+def _certificate(content: Any) -> Certificate:
+    content = _members(content, Certificate, "the document")
+    problem = _problem(_members(content["problem"], Problem, "problem"))
+    width = problem.n_columns + problem.fit_intercept
+    boxes = _list(content["boxes"], "boxes")
+    _require(len(boxes) > 0, "boxes")
+    _require(content["eigenvalue"] is None or content["limit"] is None, "limit")
+    return Certificate(
+        problem=problem,
+        data=_text(content["data"], "data", 64, "0123456789abcdef"),
+        objective=_number(content["objective"], "objective", lowest=0.0),
+        tolerance=_number(content["tolerance"], "tolerance", lowest=0.0),
+        coef=[_number(value, "coef") for value in _list(content["coef"], "coef", problem.n_columns)],
+        intercept=_number(content["intercept"], "intercept"),
+        eigenvalue=_power(content["eigenvalue"], "eigenvalue"),
+        limit=_power(content["limit"], "limit", LOWEST_LIMIT),
+        boxes=[_box(_members(box, Box, f"box {i}"), problem.n_groups, width, i) for i, box in enumerate(boxes)],
+    )
+
+
+def _problem(part: Mapping[str, Any]) -> Problem:
+    sizes = {name: _integer(part[name], name) for name in ("n_rows", "n_columns", "n_groups")}
+    _require(0 < sizes["n_groups"] <= sizes["n_columns"], "n_groups")
+    _require(part["penalty"] in ("l1", "l2"), "penalty")
+    for name in ("fit_intercept", "penalize_intercept"):
+        _require(isinstance(part[name], bool), name)
+    signs = _text(part["signs"], "signs", sizes["n_groups"], "+-0")
+    return Problem(
+        **sizes, eta=_number(part["eta"], "eta", lowest=0.0), penalty=part["penalty"], signs=signs,
+        fit_intercept=part["fit_intercept"], penalize_intercept=part["penalize_intercept"],
+    )
+
+
+def _box(part: Mapping[str, Any], n_groups: int, width: int, position: int) -> Box:
+    name = f"box {position}"
+    numerators = part["numerators"]
+    if numerators is not None:
+        numerators = [_integer(value, name) for value in _list(numerators, name, width)]
+    denominator = _integer(part["denominator"], name)
+    _require(denominator > 0, name)
+    return Box(_text(part["signs"], name, n_groups, "+-0"), _number(part["bound"], name), denominator, numerators)
+
+
+def _members(value: Any, kind: type, name: str) -> Mapping[str, Any]:
+    _require(isinstance(value, Mapping), name)
+    _require(set(value) == {field.name for field in fields(kind)}, name)
+    members: Mapping[str, Any] = value
+    return members
+
+
+def _list(value: Any, name: str, length: int | None = None) -> list[Any]:
+    _require(isinstance(value, list) and length in (None, len(value)), name)
+    items: list[Any] = value
+    return items
+
+
+def _text(value: Any, name: str, length: int, alphabet: str) -> str:
+    _require(isinstance(value, str) and len(value) == length and set(value) <= set(alphabet), name)
+    return str(value)
+
+
+def _number(value: Any, name: str, lowest: float = -math.inf) -> float:
+    _require(isinstance(value, float) and math.isfinite(value) and value >= lowest, name)
+    return float(value)
+
+
+def _integer(value: Any, name: str) -> int:
+    _require(isinstance(value, int) and not isinstance(value, bool) and value.bit_length() <= _MAX_BITS, name)
+    return int(value)
+
+
+def _power(value: Any, name: str, lowest: int = 0) -> int | None:
+    if value is not None:
+        _require(lowest <= _integer(value, name) <= _MAX_POWER, name)
+    return None if value is None else int(value)
+
+
+def _require(holds: bool, name: str) -> None:
+    if not holds:
+        raise _Malformed(f"{name} is malformed")

@@ -1,0 +1,22 @@
+"""What identifies a solved problem: its definition and a hash of every number in its data."""
+
+from __future__ import annotations
+
+from formulations.instance import Instance
+from formulations.signs import SignPattern
+from partls.certificate_file import Problem
+from partls.verify import Data, spell
+
+
+def problem_of(instance: Instance, root: SignPattern) -> Problem:
+    """Return the problem's definition under the a-priori signs ``root``."""
+    return Problem(
+        instance.n_rows, instance.n_columns, instance.n_groups, instance.eta, instance.penalty, instance.fit_intercept,
+        instance.fit_intercept and instance.penalize_intercept, spell(root.values[: instance.n_groups]),
+    )
+
+
+def data_of(instance: Instance) -> Data:
+    """Return the instance's numbers as the verifier sees them."""
+    labels = instance.partition.labels
+    return Data(instance.X, instance.y, labels, instance.n_groups, instance.sample_weight)

@@ -1,0 +1,142 @@
+"""Checkpoints: the open subtrees and the incumbent of a search, written so that a killed run goes on where it was.
+
+A file is JSON with a SHA-256 of its content and of the data it belongs to. It is replaced in one step, so that a crash
+leaves the previous one; it is parsed and checked, never executed. Of the incumbent it holds the signs alone: its
+coefficients are solved for again. What cannot be recomputed is the bound of the boxes already closed: a checkpoint is
+as trustworthy as the folder it lies in, and a certificate proves the answer to those who do not trust it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import os
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from formulations.errors import InvalidInput
+from formulations.instance import Instance
+from formulations.signs import SignPattern
+from partls.certificate_file import sealed
+from partls.fingerprint import data_of, problem_of
+from partls.search.subtree import Subtree
+
+FORMAT, VERSION = "partls checkpoint", 1
+_MAX_BYTES = 2**28
+_FIELDS = {"format", "version", "data", "incumbent", "closed", "counts", "open", "digest"}
+_SIGNS = {"-": -1, "0": 0, "+": 1}
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class SearchState:
+    """Where a search is: the signs of its incumbent, the bound of what is closed, and all that is open."""
+
+    signs: SignPattern
+    closed: float
+    counts: Counter[str]
+    open: list[Subtree]
+
+
+@dataclass
+class Checkpoint:
+    """The file of one search; ``save`` writes at most once per ``interval`` seconds unless told to."""
+
+    path: Path
+    data: str
+    interval: float = 10.0
+    _due: float = field(default_factory=time.monotonic)
+
+    @classmethod
+    def of(cls, path: Path, instance: Instance, root: SignPattern, interval: float) -> Checkpoint:
+        """Return the checkpoint of a problem."""
+        checkpoint = cls(path, data_of(instance).digest(problem_of(instance, root)), interval)
+        checkpoint._due += interval
+        return checkpoint
+
+    def save(self, state: SearchState, *, now: bool = False) -> None:
+        """Write the state if it is time; a disk that is full costs the checkpoint, not the search."""
+        if not now and time.monotonic() < self._due:
+            return
+        self._due = time.monotonic() + self.interval
+        partial = self.path.with_name(self.path.name + ".partial")
+        try:
+            with partial.open("w", encoding="ascii") as file:
+                file.write(json.dumps(sealed(self._document(state)), separators=(",", ":")))
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(self.path)
+        except OSError as error:
+            logger.warning("checkpoint %s not written, the search goes on: %s", self.path, error)
+            partial.unlink(missing_ok=True)
+
+    def load(self, root: SignPattern) -> SearchState | None:
+        """Return the state in the file, or None if there is no file yet; refuse any other file."""
+        if not self.path.exists():
+            return None
+        try:
+            with self.path.open("rb") as file:
+                content = file.read(_MAX_BYTES + 1)
+            document = json.loads(content) if len(content) <= _MAX_BYTES else None
+        except (OSError, ValueError, RecursionError) as error:
+            raise InvalidInput(f"checkpoint={str(self.path)!r} is damaged ({str(error)[:80]}): delete it") from None
+        try:
+            return self._state(document, root)
+        except _Refused as reason:
+            raise InvalidInput(f"checkpoint={str(self.path)!r} {reason}: delete it or choose another path") from None
+        except (AttributeError, TypeError, ValueError, KeyError, OverflowError, RecursionError):
+            raise InvalidInput(f"checkpoint={str(self.path)!r} is malformed: delete it") from None
+
+    def _document(self, state: SearchState) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "data": self.data,
+            "incumbent": str(state.signs),
+            "closed": repr(float(state.closed)),  # may be infinite, which JSON has no word for
+            "counts": {name: int(count) for name, count in state.counts.items()},
+            "open": [[str(tree.signs), repr(float(tree.bound)), bool(tree.doubtful)] for tree in state.open],
+        }
+
+    def _state(self, document: Any, root: SignPattern) -> SearchState:
+        if not isinstance(document, Mapping) or document.get("format") != FORMAT:
+            raise _Refused("is not a checkpoint of partls")
+        if type(document.get("version")) is not int or document["version"] != VERSION or set(document) != _FIELDS:
+            raise _Refused(f"has another version than {VERSION}")
+        if sealed(document)["digest"] != document["digest"]:
+            raise _Refused("is damaged or altered")
+        if document["data"] != self.data:
+            raise _Refused("belongs to other data, options or a-priori signs")
+        signs = _pattern(document["incumbent"], root)
+        if not signs.is_complete:
+            raise _Refused("is malformed")
+        counts = Counter({str(name): int(count) for name, count in document["counts"].items()})
+        trees = [_subtree(entry, root) for entry in document["open"]]
+        closed = float(document["closed"])
+        if math.isnan(closed) or min(counts.values(), default=0) < 0:
+            raise _Refused("is malformed")
+        return SearchState(signs, closed, counts, trees)
+
+
+class _Refused(Exception):  # noqa: N818
+    """Why a file is no checkpoint of this search."""
+
+
+def _subtree(entry: Any, root: SignPattern) -> Subtree:
+    spelled, bound, doubtful = entry
+    if not isinstance(doubtful, bool):
+        raise _Refused("is malformed")
+    return Subtree(_pattern(spelled, root), float(bound), doubtful)
+
+
+def _pattern(spelled: Any, root: SignPattern) -> SignPattern:
+    signs = SignPattern(tuple(_SIGNS[sign] for sign in spelled))
+    if len(signs) != len(root) or not root.contains(signs):
+        raise _Refused("holds signs outside of this search")
+    return signs

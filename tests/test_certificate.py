@@ -1,0 +1,677 @@
+"""A certificate proves what it claims to code that has no solver, and nothing else passes for one."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import gzip
+import json
+import sys
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import partls
+from partls import InvalidInput, Status, VerificationError, exact_integers
+from partls.certificate_file import read_certificate, sealed
+from partls.cli import app
+from tests.families import FAMILIES, correlated, overdetermined
+from tests.oracles import brute_force
+from tests.strategies import Tiny, instances
+from tests.tolerances import same_optimum
+
+MODES = ("rounding", "exact")
+REFUSALS = (InvalidInput, VerificationError)
+MODULES = Path(partls.__file__).parent
+
+
+def certified(case: Tiny, path: Path, **options: Any) -> partls.Result:
+    return partls.solve(
+        case.X, case.y, case.labels, **{"ungrouped": "free", **case.options, **options, "certificate": path}
+    )
+
+
+def check(case: Tiny, certificate: Any, **options: Any) -> partls.Verification:
+    weights = case.options.get("sample_weight")
+    return partls.verify(
+        certificate, case.X, case.y, case.labels, **{"sample_weight": weights, "ungrouped": "free", **options}
+    )
+
+
+def proved(case: Tiny, path: Path) -> partls.Verification:
+    """Solve, certify and verify in both modes; what is proved holds by brute force."""
+    result = certified(case, path)
+    answers = [check(case, path, mode=mode) for mode in MODES]
+    optimum = brute_force(case.X, case.y, case.labels, **case.options).objective
+    for answer in answers:
+        assert answer.objective == same_optimum(result.objective, case.weighted_y)
+        assert answer.objective == same_optimum(optimum, case.weighted_y)
+        assert answer.lower_bound <= answer.objective
+    return answers[0]
+
+
+# What is true verifies
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_certificates_of_every_family_verify(family: str, tmp_path: Path) -> None:
+    for seed in range(2):
+        answer = proved(FAMILIES[family](seed), tmp_path / "c.json")
+        assert answer.contribution_limit is None  # nothing is left out, dependent columns or not
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", FAMILIES)
+def test_certificates_of_many_instances_verify(family: str, tmp_path: Path) -> None:
+    for seed in range(100, 120):  # 21 families: 420 instances
+        assert proved(FAMILIES[family](seed), tmp_path / "c.json").contribution_limit is None
+
+
+@settings(max_examples=60)
+@given(case=instances())
+def test_certificates_of_mean_tables_verify(case: Tiny, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("certificate") / "c.json"
+    certified(case, path)
+    limits = [check(case, path, mode=mode).contribution_limit for mode in MODES]
+    # Columns that depend on each other but for their last bit fit anything with coefficients of 1e16.
+    assert limits[0] is None or limits[0] >= 1000
+
+
+@pytest.mark.slow
+@settings(max_examples=600)
+@given(case=instances())
+def test_certificates_of_many_mean_tables_verify(case: Tiny, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("certificate") / "c.json"
+    certified(case, path)
+    check(case, path)
+
+
+def badly_scaled() -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(40, 9))
+    y = X @ rng.normal(size=9) + rng.normal(size=40)
+    U, V = np.linalg.qr(X)[0], np.linalg.qr(rng.normal(size=(9, 9)))[0]
+    return {
+        "offset": (X + 1e6, y + 1e6),
+        "large": (X * 1e100, y),
+        "small": (X * 1e-150, y * 1e-150),
+        "uneven": (X * 10.0 ** np.arange(-8, 10, 2), y),
+        "collinear": (U * np.geomspace(1.0, 1e-9, 9) @ V, y),
+        "nearly constant target": (X, 1e6 + 1e-3 * y),
+    }
+
+
+@pytest.mark.parametrize("name", badly_scaled())
+def test_badly_scaled_data_are_proved_without_reserve(name: str, tmp_path: Path) -> None:
+    case = Tiny(*badly_scaled()[name], (0, 1, 2) * 3)
+    # Where the objective itself is lost in rounding the search stops short of a proof; the certificate need not.
+    assert certified(case, tmp_path / "c.json").status in (Status.OPTIMAL, Status.PRECISION_LIMIT)
+    for mode in MODES:
+        assert check(case, tmp_path / "c.json", mode=mode).contribution_limit is None
+
+
+def test_columns_dependent_but_for_their_last_bit_are_proved_within_a_limit(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(30, 6))
+    case = Tiny(np.column_stack([X, 0.1 * X[:, :3]]), rng.normal(size=30), (0, 0, 1, 1, 2, 2, 1, 2, 0))
+    certified(case, tmp_path / "c.json")
+    limit = check(case, tmp_path / "c.json").contribution_limit
+    assert limit is not None and limit >= 2**20
+
+
+def test_a_hard_search_is_proved_within_a_few_megabytes(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    case = Tiny(rng.normal(size=(60, 40)), rng.normal(size=60), tuple(i % 10 for i in range(40)))
+    certified(case, tmp_path / "c.json")
+    certified(case, tmp_path / "c.json.gz")
+    answer = check(case, tmp_path / "c.json.gz")
+    assert answer == check(case, tmp_path / "c.json")
+    assert answer.n_boxes > 10
+    assert (tmp_path / "c.json.gz").stat().st_size < (tmp_path / "c.json").stat().st_size < 10_000 * answer.n_boxes
+
+
+@pytest.mark.slow
+def test_a_proof_of_twenty_groups_is_small(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    case = Tiny(rng.normal(size=(200, 100)), rng.normal(size=200), tuple(i % 20 for i in range(100)))
+    certified(case, tmp_path / "c.json")
+    assert check(case, tmp_path / "c.json").n_boxes >= 500
+    assert (tmp_path / "c.json").stat().st_size < 10 * 2**20
+
+
+def test_signs_known_beforehand_bound_the_cover(tmp_path: Path) -> None:
+    case, path = correlated(3, n_groups=4, n_columns=9), tmp_path / "c.json"
+    free = certified(case, path).signs
+    known = [int(-free[0]), 0, 0, int(free[3])]
+    certified(case, path, signs=known)
+    assert check(case, path, signs=known).problem.signs == "-0+"[known[0] + 1] + "00" + "-0+"[known[3] + 1]
+    with pytest.raises(VerificationError, match="a-priori"):
+        check(case, path)
+
+
+@pytest.mark.parametrize("options", [{"method": "enumerate"}, {"relaxation": "unconstrained"}, {"n_jobs": 2}])
+def test_every_method_can_be_certified(options: dict[str, Any], tmp_path: Path) -> None:
+    case = overdetermined(4, n_groups=3, n_columns=6)
+    certified(case, tmp_path / "c.json", **options)
+    check(case, tmp_path / "c.json")
+
+
+def test_an_unfinished_search_certifies_only_what_is_known(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    case = Tiny(rng.normal(size=(60, 40)), rng.normal(size=60), tuple(i % 10 for i in range(40)))
+    result = certified(case, tmp_path / "c.json", node_limit=1)
+    assert result.status is Status.NODE_LIMIT
+    with pytest.raises(VerificationError, match="only proves the objective to within"):
+        check(case, tmp_path / "c.json")
+    answer = check(case, tmp_path / "c.json", gap_tol=1.0)
+    assert 0 < answer.lower_bound < partls.solve(case.X, case.y, case.labels).objective <= answer.objective
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt(), OSError(28, "No space left on device")])
+def test_the_answer_outlives_its_proof(
+    failure: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise failure
+
+    monkeypatch.setattr("partls.certificate_file.Path.replace", fail)
+    result = certified(overdetermined(4, n_groups=3, n_columns=6), tmp_path / "c.json")
+    assert result.status is Status.OPTIMAL
+    assert "not written" in caplog.text
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_looser_gap_is_stated_and_has_to_be_accepted(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    case = Tiny(rng.normal(size=(60, 40)), rng.normal(size=60), tuple(i % 10 for i in range(40)))
+    certified(case, tmp_path / "c.json", gap_tol=0.1)
+    certified(case, tmp_path / "tight.json")
+    loose, tight = check(case, tmp_path / "c.json", gap_tol=0.1), check(case, tmp_path / "tight.json")
+    assert loose.n_boxes < tight.n_boxes
+    with pytest.raises(VerificationError, match="within"):
+        check(case, tmp_path / "c.json")
+
+
+# What is false does not
+
+
+Mutation = Callable[[dict[str, Any], np.random.Generator], None]
+
+
+def some_box(document: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+    boxes = document["boxes"]
+    return boxes[int(rng.integers(len(boxes)))]
+
+
+def other_sign(document: dict[str, Any], rng: np.random.Generator) -> None:
+    box = some_box(document, rng)
+    k = int(rng.integers(len(box["signs"])))
+    new = str(rng.choice([sign for sign in "+-0" if sign != box["signs"][k]]))
+    box["signs"] = box["signs"][:k] + new + box["signs"][k + 1 :]
+
+
+def higher_bound(document: dict[str, Any], rng: np.random.Generator) -> None:
+    box = some_box(document, rng)
+    box["bound"] = float(np.nextafter(box["bound"], np.inf)) * float(rng.choice([1.0, 1.5, 10.0])) + 1e-300
+
+
+def lower_bound(document: dict[str, Any], rng: np.random.Generator) -> None:
+    box = some_box(document, rng)
+    box["bound"] = min(document["objective"] - document["tolerance"], 0.0) * 0.5 - float(rng.uniform(0.1, 1.0))
+
+
+def other_dual(document: dict[str, Any], rng: np.random.Generator) -> None:
+    box = some_box(document, rng)
+    if box["numerators"] is None:
+        box["numerators"] = [box["denominator"]] * len(document["coef"])  # of the wrong length or a worse bound
+        box["bound"] += 1.0
+        return
+    j = int(rng.integers(len(document["coef"])))
+    value, change = box["numerators"][j], box["denominator"] // int(rng.choice([1, 3, 50])) + 1
+    box["numerators"][j] = int(rng.choice([-1, 1])) * change + value
+
+
+def other_denominator(document: dict[str, Any], rng: np.random.Generator) -> None:
+    box = some_box(document, rng)
+    if box["numerators"] is None or not any(box["numerators"]):
+        box["denominator"] = 0
+    else:
+        box["denominator"] *= int(rng.integers(2, 9))
+
+
+def dropped_box(document: dict[str, Any], rng: np.random.Generator) -> None:
+    document["boxes"].remove(some_box(document, rng))
+
+
+def doubled_box(document: dict[str, Any], rng: np.random.Generator) -> None:
+    document["boxes"].append(copy.deepcopy(some_box(document, rng)))
+
+
+def other_objective(document: dict[str, Any], rng: np.random.Generator) -> None:
+    changed = document["objective"] * float(rng.choice([0.5, 1 - 1e-8, 1 + 1e-15, 2.0]))
+    document["objective"] = changed if changed != document["objective"] else 1e-30
+
+
+def larger_tolerance(document: dict[str, Any], rng: np.random.Generator) -> None:
+    document["tolerance"] = document["objective"] * float(rng.uniform(0.01, 1.0)) + 1e3
+
+
+def other_coefficient(document: dict[str, Any], rng: np.random.Generator) -> None:
+    j = int(rng.integers(len(document["coef"])))
+    document["coef"][j] = document["coef"][j] * float(rng.choice([-1.0, 0.5, 2.0])) + float(rng.choice([-0.25, 0.25]))
+
+
+def other_intercept(document: dict[str, Any], rng: np.random.Generator) -> None:
+    document["intercept"] += float(rng.choice([-1.0, 1.0])) * float(rng.uniform(0.1, 1.0))
+
+
+def other_data_hash(document: dict[str, Any], rng: np.random.Generator) -> None:
+    digits = list(document["data"])
+    k = int(rng.integers(len(digits)))
+    digits[k] = "0" if digits[k] != "0" else "f"
+    document["data"] = "".join(digits)
+
+
+def other_problem(document: dict[str, Any], rng: np.random.Generator) -> None:
+    problem = document["problem"]
+    match str(rng.choice(["eta", "penalty", "fit_intercept", "penalize_intercept", "signs", "n_rows"])):
+        case "eta":
+            problem["eta"] += 0.5
+        case "penalty":
+            problem["penalty"] = "l1" if problem["penalty"] == "l2" else "l2"
+        case "signs":
+            problem["signs"] = "+" + problem["signs"][1:]
+        case "n_rows":
+            problem["n_rows"] += 1
+        case flag:
+            problem[flag] = not problem[flag]
+
+
+def bolder_eigenvalue(document: dict[str, Any], rng: np.random.Generator) -> None:
+    """Claim more independent columns than any can be, or take the claim away that the bounds need."""
+    document["eigenvalue"] = 0
+
+
+MUTATIONS: tuple[Mutation, ...] = (
+    other_sign, higher_bound, lower_bound, other_dual, other_denominator, dropped_box, doubled_box, other_objective,
+    larger_tolerance, other_coefficient, other_intercept, other_data_hash, other_problem, bolder_eigenvalue,
+)
+
+
+def sources(count: int) -> Iterator[Tiny]:
+    """Instances without zero columns, whose entries would prove nothing and may be anything."""
+    names = ("overdetermined", "correlated", "duplicates", "l2", "l1", "weights", "free columns", "underdetermined")
+    for seed in range(count):
+        for name in names:
+            yield FAMILIES[name](1000 + seed)
+
+
+def count_rejections(cases: Iterator[Tiny], rounds: int, path: Path) -> int:
+    """Check that each mutation is refused as it is, and with a new digest by its mathematics; return how many."""
+    rejected = 0
+    for number, case in enumerate(cases):
+        certified(case, path)
+        genuine = json.loads(path.read_text())
+        check(case, genuine)
+        for mutate, attempt in product(MUTATIONS, range(rounds)):
+            forged = copy.deepcopy(genuine)
+            mutate(forged, np.random.default_rng([number, attempt]))
+            assert forged != genuine
+            with pytest.raises(InvalidInput, match="altered"):
+                check(case, forged)
+            with pytest.raises(REFUSALS):
+                check(case, sealed(forged))
+                raise AssertionError(f"{mutate.__name__} number {attempt} passed for {case}")
+            rejected += 1
+    return rejected
+
+
+def test_every_mutation_is_rejected(tmp_path: Path) -> None:
+    assert count_rejections(sources(1), 2, tmp_path / "c.json") == 224
+
+
+@pytest.mark.slow
+def test_every_one_of_many_mutations_is_rejected(tmp_path: Path) -> None:
+    assert count_rejections(sources(8), 3, tmp_path / "c.json") >= 2000
+
+
+def altered(case: Tiny) -> Iterator[tuple[Tiny, dict[str, Any]]]:
+    """Problems that differ from a case in one number, one label or one option."""
+    X, y, labels = case.X.copy(), case.y.copy(), list(case.labels)
+    X[0, 0] = np.nextafter(X[0, 0], np.inf)
+    yield Tiny(X, case.y, case.labels, case.options), {}
+    yield Tiny(case.X[:, ::-1], case.y, case.labels, case.options), {}
+    yield Tiny(case.X[:-1], case.y[:-1], case.labels, case.options), {}
+    y[-1] += 1.0
+    yield Tiny(case.X, y, case.labels, case.options), {}
+    labels[0] = (labels[0] + 1) % case.n_groups
+    yield Tiny(case.X, case.y, tuple(labels), case.options), {}
+    yield Tiny(case.X, case.y, tuple([-1, *case.labels[1:]]), case.options), {}
+    yield case, {"sample_weight": np.linspace(1.0, 2.0, len(case.y))}
+    yield case, {"signs": [1] + [0] * (case.n_groups - 1)}
+
+
+@pytest.mark.parametrize("reseal", [False, True])
+def test_a_certificate_is_good_for_its_own_data_only(reseal: bool, tmp_path: Path) -> None:
+    case = correlated(1, n_rows=20, n_columns=8, n_groups=3)
+    certified(case, tmp_path / "c.json")
+    document = json.loads(tmp_path.joinpath("c.json").read_text())
+    for other, options in altered(case):
+        if reseal and "signs" not in options:
+            certified(other, tmp_path / "other.json", sample_weight=options.get("sample_weight"))
+            theirs = json.loads(tmp_path.joinpath("other.json").read_text())
+            document = sealed({**document, "data": theirs["data"], "problem": theirs["problem"]})
+        with pytest.raises(REFUSALS):
+            check(other, document, **options)
+
+
+def test_a_certificate_of_other_sizes_is_refused_even_with_the_hash_it_needs(tmp_path: Path) -> None:
+    case = overdetermined(2, n_rows=9, n_columns=3, n_groups=2)
+    certified(case, tmp_path / "c.json")
+    document = json.loads(tmp_path.joinpath("c.json").read_text())
+    problem = {**document["problem"], "n_columns": 4}
+    data = verifier().Data.read(case.X, case.y, case.labels, None, "error")
+    boxes = [{**box, "numerators": [0, *box["numerators"]]} for box in document["boxes"]]
+    forged = {**document, "problem": problem, "coef": [0.0, *document["coef"]], "boxes": boxes}
+    forged["data"] = data.digest(verifier().Problem(**problem))
+    with pytest.raises(VerificationError, match="4 columns"):
+        check(case, sealed(forged))
+
+
+def test_a_model_of_mixed_signs_is_rejected_whatever_its_objective(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(20, 2))
+    case = Tiny(X, X @ [1.0, -1.0], (0, 0), {"fit_intercept": False})
+    certified(case, tmp_path / "c.json")
+    document = json.loads(tmp_path.joinpath("c.json").read_text())
+    box = {"signs": "0", "bound": 0.0, "denominator": 1, "numerators": None}
+    forged = {**document, "coef": [1.0, -1.0], "objective": 0.0, "tolerance": 0.0, "boxes": [box]}
+    with pytest.raises(VerificationError, match=r"objective|wrong sign"):
+        check(case, sealed(forged))
+
+
+# Files that are none
+
+
+def junk() -> list[Any]:
+    return [None, True, 0, -1, 2**20000, 1.5, -1e308, "", "x", "+" * 1000, [], [1], {}, {"a": 1}, [[[]]]]
+
+
+def places(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Every place of a document, one element standing for all of a list."""
+    if path:
+        yield path
+    if isinstance(node, dict):
+        for key, value in node.items():
+            yield from places(value, (*path, key))
+    elif isinstance(node, list) and node:
+        yield from places(node[0], (*path, 0))
+
+
+def replaced(document: dict[str, Any], path: tuple[Any, ...], value: Any) -> dict[str, Any]:
+    copied = copy.deepcopy(document)
+    node: Any = copied
+    for step in path[:-1]:
+        node = node[step]
+    node[path[-1]] = value
+    return copied
+
+
+def test_wrong_types_anywhere_are_refused_clearly(tmp_path: Path) -> None:
+    case = overdetermined(2, n_rows=9, n_columns=3, n_groups=2)
+    certified(case, tmp_path / "c.json")
+    document = json.loads(tmp_path.joinpath("c.json").read_text())
+    sys_limit = sys.get_int_max_str_digits()
+    try:
+        sys.set_int_max_str_digits(0)  # so that the seal itself can hold the huge number
+        for place in places(document):
+            for value in junk():
+                forged = replaced(document, place, value)
+                if json.dumps(forged) == json.dumps(document):
+                    continue
+                if place == ("digest",):
+                    with pytest.raises(InvalidInput):
+                        check(case, forged)
+                    continue
+                try:
+                    answer = check(case, sealed(forged))
+                except REFUSALS:
+                    continue
+                assert answer.lower_bound <= answer.objective  # weaker, but true
+                assert place in {("eigenvalue",), ("tolerance",), ("boxes", 0, "bound")}
+    finally:
+        sys.set_int_max_str_digits(sys_limit)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"", b"{", b"null", b"[]", b"17", b'"text"', b"\xff\xfe\x00", b"NaN", b"[" * 100_000, b"\x1f\x8b rubbish",
+        b'{"format": "partls certificate"}', b'{"format": "partls certificate", "version": 2}',
+        b'{"format": "partls certificate", "version": 1, "digest": Infinity}', b"1" * 100_000,
+        b'{"format": "partls certificate", "version": 1, "objective": 1e999}', gzip.compress(b"{}")[:-4],
+    ],
+    ids=range(16),
+)
+def test_files_that_are_no_certificates_are_refused(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    path.write_bytes(content)
+    with pytest.raises(InvalidInput, match=r"c\.json"):
+        read_certificate(path)
+
+
+def test_a_truncated_file_is_refused_wherever_it_ends(tmp_path: Path) -> None:
+    for name in ("c.json", "c.json.gz"):
+        certified(overdetermined(2, n_columns=3), tmp_path / name)
+        content = (tmp_path / name).read_bytes()
+        for length in range(0, len(content), max(1, len(content) // 50)):
+            (tmp_path / name).write_bytes(content[:length])
+            with pytest.raises(InvalidInput, match=name):
+                read_certificate(tmp_path / name)
+
+
+@settings(max_examples=100)
+@given(data=st.data())
+def test_a_damaged_byte_is_noticed(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("certificate") / "c.json"
+    case = Tiny(np.array([[1.0, 2.0], [3.0, 5.0], [2.0, 2.0]]), np.array([1.0, -1.0, 4.0]), (0, 0))
+    certified(case, path)
+    content = bytearray(path.read_bytes())
+    position = data.draw(st.integers(0, len(content) - 1))
+    content[position] ^= data.draw(st.integers(1, 255))
+    path.write_bytes(bytes(content))
+    try:
+        check(case, path)
+    except REFUSALS:
+        return
+    assert json.loads(bytes(content)) is not None  # the same content, spelled another way
+    assert json.loads(bytes(content))["digest"] == read_certificate_digest(path)
+
+
+def read_certificate_digest(path: Path) -> str:
+    return str(sealed(json.loads(path.read_bytes()))["digest"])
+
+
+def test_missing_files_and_folders_are_refused(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "none.json"):
+        with pytest.raises(InvalidInput, match="cannot be read"):
+            read_certificate(path)
+    for bad in (tmp_path, tmp_path / "no" / "c.json", 3, ""):
+        with pytest.raises(InvalidInput, match="certificate="):
+            partls.solve(np.eye(3), [1.0, 2.0, 3.0], [0, 0, 1], certificate=bad)
+
+
+def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("partls.certificate_file._MAX_BYTES", 1000)
+    (tmp_path / "c.json.gz").write_bytes(gzip.compress(b" " * 10**6))
+    with pytest.raises(InvalidInput, match="larger than 1000 bytes"):
+        read_certificate(tmp_path / "c.json.gz")
+
+
+# The parts of the verifier
+
+
+def test_the_verifier_imports_no_solver() -> None:
+    """Only the standard library, NumPy and the readers of data and groups."""
+    readers = {"formulations.data", "formulations.errors", "formulations.partition"}
+    parts = ("verify", "certificate_file", "exact_integers")
+    allowed = readers | {f"partls.{part}" for part in parts}
+    for module in parts:
+        tree = ast.parse(MODULES.joinpath(f"{module}.py").read_text())
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            else:
+                names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            for name in names:
+                root = name.partition(".")[0]
+                assert root in sys.stdlib_module_names or name in allowed or root == "numpy", f"{module}: {name}"
+                assert name not in ("importlib", "ctypes"), f"{module}: {name}"
+
+
+def verifier() -> Any:
+    return sys.modules["partls.verify"]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("scale", [1.0, 1e-310, 1e290, 3.0])
+def test_both_gram_matrices_are_exact(scale: float, weighted: bool) -> None:
+    rng = np.random.default_rng(7)
+    table = rng.normal(size=(1100 if scale == 3.0 else 9, 3)) * scale
+    table[0] = [5e-324, -0.0, 1e-17]
+    weights = rng.uniform(0.0, 1.0, len(table)) if weighted else None
+    (G, unit), (H, other) = exact_integers.exact_gram(table, weights), exact_integers.digit_gram(table, weights)
+    assert (G * 2**other == H * 2**unit).all()
+    w = [1.0] * len(table) if weights is None else weights.tolist()
+    expected = sum(Fraction(w[n]) * Fraction(table[n, 0]) * Fraction(table[n, 2]) for n in range(len(table)))
+    assert Fraction(G[0, 2], 2**unit) == expected
+
+
+def test_digit_products_are_exact() -> None:
+    rng = np.random.default_rng(8)
+    A = np.array([[int(x) ** 7 * (-1) ** int(x) for x in row] for row in rng.integers(0, 2**60, (4, 5))], dtype=object)
+    B = np.array([[int(x) ** 3 for x in row] for row in rng.integers(-(2**50), 2**50, (5, 6))], dtype=object)
+    assert (exact_integers.digit_product(A, B) == A @ B).all()
+
+
+@given(st.integers(0, 10**6), st.integers(1, 6), st.integers(0, 60))
+def test_definiteness_is_claimed_only_where_it_holds(seed: int, n: int, eigenvalue: int) -> None:
+    """Both proofs against exact determinants of the leading blocks."""
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(-3, 4, size=(int(rng.integers(1, n + 3)), n)) * 2 ** rng.integers(0, 20, size=n)
+    block = np.array((rows.T @ rows).tolist(), dtype=object).reshape(n, n)
+    block += np.diag([int(entry == 0) for entry in np.diag(block)]).astype(object)
+    shifted = block * 2**eigenvalue - np.diag(np.diag(block))
+    truth = all(determinant(shifted[:k, :k].tolist()) > 0 for k in range(1, n + 1))
+    for proof in (exact_integers.proved_by_cholesky, exact_integers.proved_exactly):
+        assert not proof(block, eigenvalue) or truth
+    easier = block * 2**eigenvalue - 8 * np.diag(np.diag(block))
+    if all(determinant(easier[:k, :k].tolist()) > 0 for k in range(1, n + 1)):
+        assert exact_integers.proved_exactly(block, eigenvalue)
+
+
+def determinant(matrix: list[list[int]]) -> Fraction:
+    rows, total = [[Fraction(x) for x in row] for row in matrix], Fraction(1)
+    for k in range(len(rows)):
+        pivot = next((i for i in range(k, len(rows)) if rows[i][k]), None)
+        if pivot is None:
+            return Fraction(0)
+        if pivot != k:
+            rows[k], rows[pivot], total = rows[pivot], rows[k], -total
+        total *= rows[k][k]
+        for i in range(k + 1, len(rows)):
+            factor = rows[i][k] / rows[k][k]
+            rows[i] = [a - factor * b for a, b in zip(rows[i], rows[k], strict=True)]
+    return total
+
+
+@given(st.fractions(min_value=0, max_value=10**30))
+def test_square_roots_round_up_and_hardly(value: Fraction) -> None:
+    root = exact_integers.sqrt_up(value)
+    assert root**2 >= value
+    assert root**2 <= value * (1 + Fraction(1, 2**50))
+
+
+@given(st.integers(1, 5), st.lists(st.text("+-0", min_size=5, max_size=5), min_size=1, max_size=12))
+def test_the_cover_is_judged_as_by_counting(n_groups: int, drawn: list[str]) -> None:
+    boxes = [box[:n_groups] for box in drawn]
+    counts = [
+        sum(all(b in ("0", s) for b, s in zip(box, vector, strict=True)) for box in boxes)
+        for vector in product("+-", repeat=n_groups)
+    ]
+    if all(count == 1 for count in counts):
+        verifier().check_cover("0" * n_groups, boxes)
+    else:
+        with pytest.raises(VerificationError, match=r"overlap|cover"):
+            verifier().check_cover("0" * n_groups, boxes)
+
+
+def test_complete_covers_of_every_shape_are_accepted() -> None:
+    verifier().check_cover("000", ["0+-", "-0+", "+-0", "+++", "---"])  # no group splits all of them
+    verifier().check_cover("+0", ["++", "+-"])
+    with pytest.raises(VerificationError, match="outside"):
+        verifier().check_cover("+0", ["+0", "-0"])
+
+
+@pytest.mark.parametrize("options", [
+    {"mode": "quick"}, {"signs": ["up"]}, {"signs": 3}, {"sample_weight": [-1, 1, 1]}, {"gap_tol": -1.0},
+])
+def test_bad_arguments_are_named(options: dict[str, Any], tmp_path: Path) -> None:
+    case = Tiny(np.array([[1.0, 2.0], [3.0, 5.0], [2.0, 2.0]]), np.array([1.0, -1.0, 4.0]), (0, 0))
+    certified(case, tmp_path / "c.json")
+    with pytest.raises(InvalidInput, match=next(iter(options))):
+        check(case, tmp_path / "c.json", **options)
+
+
+# The command
+
+
+def test_the_command_verifies_tables_and_archives(tmp_path: Path) -> None:
+    rng = np.random.default_rng(9)
+    X, weights = rng.normal(size=(30, 4)).round(3), rng.integers(1, 4, 30).astype(float)
+    y = (X @ [1.0, 2.0, -1.0, 0.5] + rng.normal(size=30)).round(3)
+    names = ["a", "b", "c", "d"]
+    (tmp_path / "groups.csv").write_text("feature,group\na,one\nb,one\nc,two\nd,two\n")
+    rows = [",".join(map(repr, row)) for row in np.column_stack([X, y, weights]).tolist()]
+    (tmp_path / "data.csv").write_text("\n".join([",".join([*names, "price", "count"]), *rows]))
+    np.savez(tmp_path / "data.npz", X=X, y=y, columns=names, sample_weight=weights)
+    partition = partls.Partition.from_file(tmp_path / "groups.csv")
+    partls.solve(X, y, partition, sample_weight=weights, certificate=tmp_path / "c.json")
+    asked = ["verify", str(tmp_path / "c.json"), "--groups", str(tmp_path / "groups.csv")]
+    table = [str(tmp_path / "data.csv"), "--target", "price"]
+    run = CliRunner().invoke
+    for arguments in ([*table, "--weights", "count"], [*table, "--weights", "count", "--exact"],
+                      [str(tmp_path / "data.npz")]):
+        answer = run(app, [*asked, *arguments])
+        assert answer.exit_code == 0, answer.output
+        assert "verified" in answer.output and "2 groups" in answer.output
+    wrong = run(app, [*asked, str(tmp_path / "data.csv"), "--target", "count", "--weights", "price"])
+    assert wrong.exit_code in (1, 2)
+    assert run(app, [*asked, *table, "--weights", "cuont"]).exit_code == 2
+    assert "did you mean" in run(app, [*asked, *table, "--weights", "cuont"]).output
+    (tmp_path / "data.csv").write_text((tmp_path / "data.csv").read_text().replace("price", "prize", 1))
+    assert run(app, [*asked, *table]).exit_code == 2
+    changed = X.copy()
+    changed[0, 0] += 0.001
+    np.savez(tmp_path / "data.npz", X=changed, y=y, columns=names, sample_weight=weights)
+    refused = run(app, [*asked, str(tmp_path / "data.npz")])
+    assert refused.exit_code == 1 and "other data" in refused.output
+
+
+@pytest.mark.parametrize("content", [b"", b"a,price\n", b"a,price\n1,x\n", b"a,price\n1\n", b"\xff\xff"])
+def test_the_command_refuses_broken_tables(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_bytes(content)
+    (tmp_path / "groups.csv").write_text("feature,group\na,one\n")
+    (tmp_path / "c.json").write_text("{}")
+    asked = ["verify", str(tmp_path / "c.json"), str(tmp_path / "data.csv"), "--groups", str(tmp_path / "groups.csv")]
+    answer = CliRunner().invoke(app, [*asked, "--target", "price"])
+    assert answer.exit_code == 2, answer.output
+    assert "error:" in answer.output
