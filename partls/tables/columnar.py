@@ -73,7 +73,7 @@ class ArrowTable(Table):
     @property
     def share_read(self) -> float | None:
         """The share of the file's record batches that were read."""
-        return self._n_read / max(self._n_batches, 1)
+        return float(self._n_read / max(self._n_batches, 1))
 
 
 def _kinds(schema: pa.Schema) -> list[tuple[str, str]]:
