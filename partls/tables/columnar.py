@@ -10,8 +10,9 @@ from partls.tables.table import BATCH_ROWS, Table, kind_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyarrow import parquet
 
-_READ_AHEAD = 4  # batches that are decoded while the last one is used
+_BUFFER = 1 << 16  # bytes read at once of each column
 _LARGEST_PIECE = 2 * 2**30  # bytes of one column in one row group, decompressed: what a reader must hold at once
 
 
@@ -20,27 +21,24 @@ class ParquetTable(Table):
 
     def __init__(self, path: str) -> None:
         import pyarrow as pa
-        from pyarrow import dataset
+        from pyarrow import parquet
 
         try:
-            _refuse_bomb(path)
-            # Buffered ahead, the bytes of a file would stay in memory until its last row is read.
-            lean = dataset.ParquetFragmentScanOptions(pre_buffer=False)
-            form = dataset.ParquetFileFormat(default_fragment_scan_options=lean)
-            self._data = dataset.dataset(path, format=form)
-            n_rows = self._data.count_rows()
+            metadata = parquet.read_metadata(path)
+            _refuse_bomb(path, metadata)
+            schema = parquet.read_schema(path)
         except (pa.ArrowException, OSError) as error:
             raise InvalidInput(f"{path} cannot be read as Parquet ({error})") from None
-        super().__init__(path, _kinds(self._data.schema), n_rows)
+        super().__init__(path, _kinds(schema), metadata.num_rows)
 
     def _read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
+        from pyarrow import parquet
 
-        scanner = self._data.scanner(
-            columns=list(columns), batch_size=BATCH_ROWS, batch_readahead=_READ_AHEAD, fragment_readahead=1
-        )
         try:
-            yield from scanner.to_batches()
+            # Buffered ahead, the bytes of a file would stay in memory until its last row is read.
+            with parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=_BUFFER) as file:
+                yield from file.iter_batches(BATCH_ROWS, columns=list(columns))
         except (pa.ArrowException, OSError) as error:
             raise InvalidInput(f"{self.path} is damaged ({error})") from None
 
@@ -82,11 +80,8 @@ def _kinds(schema: pa.Schema) -> list[tuple[str, str]]:
     return list(zip(schema.names, map(kind_of, schema.types), strict=True))
 
 
-def _refuse_bomb(path: str) -> None:
+def _refuse_bomb(path: str, metadata: parquet.FileMetaData) -> None:
     """Refuse a file with a piece too large to be decompressed in memory."""
-    from pyarrow import parquet
-
-    metadata = parquet.read_metadata(path)
     for i in range(metadata.num_row_groups):
         group = metadata.row_group(i)
         for j in range(group.num_columns):
