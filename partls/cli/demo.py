@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -25,6 +24,7 @@ def demo(
     Example: partls demo
     """
     from partls.demo import diabetes
+    from partls.report import write_report
     from partls.solve import solve_instance
     from relaxations.kernel import load
 
@@ -32,17 +32,13 @@ def demo(
     load("partls.search._walk")  # so that the time shown is the fit's, not the compiler's
     result = solve_instance(diabetes())
     partition, audit = result.instance.partition, result.audit()
-    page = None
-    if find_spec("partls.report") is not None:
-        from partls.report import write_report
-
-        page = report or Path(tempfile.mkdtemp(prefix="partls-")) / "demo.html"
-        write_report(result, page)
+    page = report or Path(tempfile.mkdtemp(prefix="partls-")) / "demo.html"
+    write_report(result, page)
     if as_json:
         columns = partition.columns or ()
         print_document({
             "status": result.status.name, "objective": result.objective, "lower_bound": result.lower_bound,
-            "gap": result.gap, "audit_passed": audit.passed, "report": None if page is None else str(page),
+            "gap": result.gap, "audit_passed": audit.passed, "report": str(page),
             "intercept": result.intercept, "coef": dict(zip(columns, result.coef.tolist(), strict=True)),
             "groups": group_document(partition, result.alpha, result.beta),
         })
@@ -54,5 +50,4 @@ def demo(
         f"{result.n_nodes} nodes in {result.seconds * 1e3:.1f} ms; audit {'passed' if audit.passed else 'FAILED'} "
         f"(optimality residual {audit.kkt_residual:.1e})"
     )
-    if page is not None:
-        screen.print(f"The report to look at: {page}", soft_wrap=True, markup=False)
+    screen.print(f"The report to look at: {page}", soft_wrap=True, markup=False)
