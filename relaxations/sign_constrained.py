@@ -12,7 +12,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
-from scipy.optimize import nnls
 
 from formulations.data import Floats
 from formulations.reduction import Reduction
@@ -57,6 +56,8 @@ def quick_support(A: Floats, z: Floats) -> NDArray[np.bool_]:
     """Return the support that SciPy's compiled solver proposes; on dependent columns it may be wrong, or none."""
     if not A.size or not A.any():
         return np.zeros(A.shape[1], bool)
+    from scipy.optimize import nnls  # a slow import that most fits do without
+
     try:
         return np.asarray(nnls(A, z)[0] > 0)
     except RuntimeError:  # too many iterations

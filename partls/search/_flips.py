@@ -89,7 +89,7 @@ def move(problem: Problem, ws: Workspace, first: int, second: int, best: Any, bo
     n, value = flip(problem, ws, first, second)
     if n > 0 and value < ws.value[0] * (1.0 - _WORTH):
         copy_state(ws.trial[0], ws.S[0])
-        own_tableau(problem, ws, 0, 0, 0, n)
+        own_tableau(ws, 0, 0, 0, n)
         ws.value[0] = value
         ws.signs[0, first] = -ws.signs[0, first]
         if second != first:
@@ -110,6 +110,7 @@ def improve(problem: Problem, ws: Workspace, signs: Any, best: Any, bounds: Any,
     _, ws.value[0], _ = solve_node(
         problem, signs, np.inf, ws.T[0], ws.T_passive[0], ws.U[0], ws.C[0], ws.S[0], ws.scratch
     )
+    ws.base[0], ws.n_pending[0] = 0, 0
     close_leaf(problem, ws, 0, best, bounds)
     values, order = np.empty(K), np.zeros(K, np.int64)
     n_paired = min(n_paired, K)

@@ -9,7 +9,7 @@ import numpy as np
 
 from relaxations._certificate import FITTED, SCRATCH_ROWS, certify
 from relaxations._compile import compiled, cube, flag, integer, integers, matrix, real, signs_t, signs_table, vector
-from relaxations._pivoting import PRUNED, UNFINISHED, dual_steps
+from relaxations._pivoting import PRUNED, dual_steps
 from relaxations._tableau import (
     PASSIVE,
     PENDING_ROWS,
@@ -24,6 +24,7 @@ from relaxations._tableau import (
 
 SCRATCH = 0  # the trial slot for a single trial
 CARRIED = 12  # pivots a node may carry to its children before it gets a tableau of its own
+UNSOLVED = -1  # pending pivots of a node whose trial ran out of room
 
 # Entries of the counts array.
 NODES, TRIALS, PRUNES, LEAVES, MATERIALISED, DOUBTFUL = 0, 1, 2, 3, 4, 5
@@ -124,8 +125,8 @@ def load_pending(ws: Workspace, level: int, slot: int) -> None:
             ws.U[slot, p, a] = ws.pending[level, p, a]
 
 
-@compiled(numba.void, problem_t, workspace_t, integer, integer, integer, integer)
-def own_tableau(problem: Problem, ws: Workspace, source: int, target: int, slot: int, n: int) -> None:
+@compiled(numba.void, workspace_t, integer, integer, integer, integer)
+def own_tableau(ws: Workspace, source: int, target: int, slot: int, n: int) -> None:
     """Give a node a tableau of its own: the base of ``source`` with n pending pivots of the slot applied."""
     S = ws.S[target]
     materialise(ws.T[ws.base[source]], ws.T[target], ws.U[slot], ws.C[slot], n, S)
@@ -135,13 +136,16 @@ def own_tableau(problem: Problem, ws: Workspace, source: int, target: int, slot:
     ws.n_pending[target] = 0
 
 
-@compiled(numba.void, *at_t, integer, integer, integer, real, flag, integers)
-def settle(problem: Problem, ws: Workspace, source: int, target: int, slot: int, n: int, value: float,
-           unfinished: bool, counts: Any) -> None:
-    """Make the trial in ``slot`` the node at level ``target``, carrying an unfinished trial to its end."""
+@compiled(numba.void, workspace_t, integer, integer, integer, integer, real, flag, integers)
+def settle(ws: Workspace, source: int, target: int, slot: int, n: int, value: float, unfinished: bool, counts: Any
+           ) -> None:
+    """Make the trial in ``slot`` the node at level ``target``; an unfinished one has still to be solved there."""
     S = ws.S[target]
     copy_state(ws.trial[slot], S)
-    if n <= CARRIED and not unfinished:
+    ws.value[target] = value
+    if unfinished:
+        ws.n_pending[target] = UNSOLVED
+    elif n <= CARRIED:
         for p in range(n):
             ws.pending_c[target, p] = ws.C[slot, p]
             for a in range(S.shape[1]):
@@ -150,14 +154,7 @@ def settle(problem: Problem, ws: Workspace, source: int, target: int, slot: int,
         ws.n_pending[target] = n
     else:
         counts[MATERIALISED] += 1
-        own_tableau(problem, ws, source, target, slot, n)
-        for _ in range(100):
-            if not unfinished:
-                break
-            status, n, value = dual_steps(problem, ws.T[target], ws.U[slot], ws.C[slot], 0, S, value, np.inf)
-            own_tableau(problem, ws, target, target, slot, n)
-            unfinished = status == UNFINISHED
-    ws.value[target] = value
+        own_tableau(ws, source, target, slot, n)
 
 
 @compiled(real, problem_t, matrix, signs_t, vector)
@@ -205,7 +202,7 @@ def close_leaf(problem: Problem, ws: Workspace, level: int, best: Any, bounds: A
 
 @compiled(numba.void, workspace_t, signs_t, integers)
 def begin(ws: Workspace, signs: Any, counts: Any) -> None:
-    """Make level 0 the root of a subtree, with a tableau of its own that ``solve_node`` is to fill."""
-    ws.later_group[0], ws.base[0], ws.n_pending[0] = -1, 0, 0
+    """Make level 0 the root of a subtree, still to be solved."""
+    ws.later_group[0], ws.n_pending[0] = -1, UNSOLVED
     copy_signs(signs, ws.signs[0])
     counts[NODES] += 1

@@ -10,8 +10,10 @@ import numpy as np
 from partls.search._node import (
     NODES,
     SCRATCH,
+    UNSOLVED,
     Workspace,
     begin,
+    copy_signs,
     feasible_value,
     load_pending,
     offer,
@@ -52,16 +54,19 @@ def complete_patterns(problem: Problem, ws: Workspace, signs: Any, groups: Any, 
     """
     m = groups.size
     begin(ws, signs, counts)
-    _, ws.value[0], _ = solve_node(
-        problem, signs, np.inf, ws.T[0], ws.T_passive[0], ws.U[0], ws.C[0], ws.S[0], ws.scratch
-    )
-    if m == 0:
-        record(problem, ws, 0, 0, 0, ws.S[0], ws.signs[0], values, certified, best_and_bounds, coefs)
-        return 1
-    sides = np.zeros(m, np.int64)
+    sides = np.zeros(m + 1, np.int64)
     level, leaf = 0, 0
     while level >= 0 and stop[0] == 0:
-        if sides[level] == 2:
+        if ws.n_pending[level] == UNSOLVED:
+            _, ws.value[level], _ = solve_node(
+                problem, ws.signs[level], np.inf, ws.T[level], ws.T_passive[level], ws.U[0], ws.C[0], ws.S[level],
+                ws.scratch,
+            )
+            ws.base[level], ws.n_pending[level] = level, 0
+        if level == m or sides[level] == 2:
+            if level == m:  # a leaf that needed more than a trial's room
+                record(problem, ws, m, 0, leaf, ws.S[m], ws.signs[m], values, certified, best_and_bounds, coefs)
+                leaf += 1
             sides[level] = 0
             level -= 1
             continue
@@ -70,21 +75,13 @@ def complete_patterns(problem: Problem, ws: Workspace, signs: Any, groups: Any, 
         counts[NODES] += 1
         load_pending(ws, level, SCRATCH)
         status, n, value = try_child(problem, ws, level, groups[level], sign, np.inf, SCRATCH, counts)
+        copy_signs(ws.signs[level], ws.signs[level + 1])
+        ws.signs[level + 1, groups[level]] = np.int8(sign)
         if level < m - 1 or status == UNFINISHED:
-            settle(problem, ws, level, level + 1, SCRATCH, n, value, status == UNFINISHED, counts)
-            for k in range(signs.size):
-                ws.signs[level + 1, k] = ws.signs[level, k]
-            ws.signs[level + 1, groups[level]] = np.int8(sign)
-        if level < m - 1:
+            settle(ws, level, level + 1, SCRATCH, n, value, status == UNFINISHED, counts)
             level += 1
-            continue
-        for k in range(signs.size):
-            ws.signs[m, k] = ws.signs[level, k]
-        ws.signs[m, groups[level]] = np.int8(sign)
-        if status == UNFINISHED:
-            record(problem, ws, m, 0, leaf, ws.S[m], ws.signs[m], values, certified, best_and_bounds, coefs)
         else:
             record(problem, ws, level, n, leaf, ws.trial[SCRATCH], ws.signs[m], values, certified, best_and_bounds,
                    coefs)
-        leaf += 1
+            leaf += 1
     return leaf

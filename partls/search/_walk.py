@@ -12,6 +12,7 @@ from partls.search._node import (
     LEAVES,
     NODES,
     PRUNES,
+    UNSOLVED,
     Workspace,
     at_t,
     begin,
@@ -115,7 +116,7 @@ def branch(problem: Problem, rules: Rules, ws: Workspace, level: int, n: int, on
         if alive == 0:
             return CLOSED
         if alive == 1:
-            settle(problem, ws, level, level, side, low_n, low_value, low_unfinished, counts)
+            settle(ws, level, level, side, low_n, low_value, low_unfinished, counts)
             ws.signs[level, k] = np.int8(sign)
             return FIXED
         score = 5.0 * (low - ws.value[level]) + (high - ws.value[level])
@@ -125,7 +126,7 @@ def branch(problem: Problem, rules: Rules, ws: Workspace, level: int, n: int, on
             side, top = top, side
     if top_group < 0:  # no candidate has a value: the tableau has broken down
         return BROKEN
-    settle(problem, ws, level, level + 1, top, top_n, top_value, top_unfinished, counts)
+    settle(ws, level, level + 1, top, top_n, top_value, top_unfinished, counts)
     copy_signs(ws.signs[level], ws.signs[level + 1])
     ws.signs[level + 1, top_group] = np.int8(top_sign)
     ws.later_group[level], ws.later_sign[level], ws.later_value[level] = top_group, np.int8(-top_sign), top_other
@@ -144,19 +145,20 @@ def walk(problem: Problem, rules: Rules, ws: Workspace, signs: Any, best: Any, b
     settles them by orthogonal factorisation.
     """
     n_open = 0
-    cutoff = cutoff_of(bounds, rules)
     begin(ws, signs, counts)
-    status, ws.value[0], _ = solve_node(
-        problem, signs, cutoff, ws.T[0], ws.T_passive[0], ws.U[0], ws.C[0], ws.S[0], ws.scratch
-    )
-    if status == PRUNED:
-        bounds[1] = min(bounds[1], ws.value[0])
-        counts[PRUNES] += 1
-        return 0
     level, closed = 0, False
     first = counts[NODES]
     room = open_signs.shape[0] - ws.signs.shape[0] - 2
     while level >= 0 and n_open <= room:
+        if ws.n_pending[level] == UNSOLVED:
+            status, ws.value[level], _ = solve_node(
+                problem, ws.signs[level], cutoff_of(bounds, rules), ws.T[level], ws.T_passive[level], ws.U[0], ws.C[0],
+                ws.S[level], ws.scratch,
+            )
+            ws.base[level], ws.n_pending[level], closed = level, 0, status == PRUNED
+            if closed:
+                bounds[1] = min(bounds[1], ws.value[level])
+                counts[PRUNES] += 1
         only = 0.0
         if closed:  # up to the deepest level whose other sign is still open
             if ws.later_group[level] < 0:
