@@ -43,10 +43,17 @@ def at_least_one(option: str, value: Any) -> int:
 
 
 def seed_sequence(random_state: Any) -> np.random.SeedSequence:
-    """Return the root of all random numbers: the same for the same whole number, another one each time for None."""
+    """Return the root of all random numbers: the same for the same whole number, another one each time for None.
+
+    NumPy's generators are accepted, as scikit-learn does: they are asked for a number.
+    """
+    if isinstance(random_state, np.random.RandomState):
+        random_state = random_state.randint(2**31)
+    elif isinstance(random_state, np.random.Generator):
+        random_state = int(random_state.integers(2**31))
     is_whole = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)
     if random_state is not None and (not is_whole or random_state < 0):
-        raise InvalidInput(f"random_state={random_state!r} must be None or a whole number >= 0")
+        raise InvalidInput(f"random_state={random_state!r} must be None, a whole number >= 0 or a generator of NumPy")
     return np.random.SeedSequence(random_state)
 
 

@@ -34,7 +34,7 @@ def make(seed: int, *, N: int, M: int, K: int, form: str = "parquet") -> FilePro
     if not path.exists():
         _write(path, raw, seed, N, M)
     rows = np.load(raw, mmap_mode="r")
-    return FileProblem(rows[:, :-1], rows[:, -1], np.arange(M) % K, True, str(path))
+    return FileProblem(rows[:, :-1], rows[:, -1], np.arange(M) % K, fit_intercept=True, path=str(path))
 
 
 def _folder() -> Path:
