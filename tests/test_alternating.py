@@ -389,7 +389,7 @@ REFUSED: list[tuple[dict[str, Any], list[str]]] = [
     ({"max_iter": None}, ["max_iter=None", "a whole number >= 1"]),
     ({"tol": -1e-3}, ["tol=-0.001", ">= 0"]),
     ({"random_state": -1}, ["random_state=-1", "a whole number >= 0"]),
-    ({"random_state": "seed"}, ["random_state='seed'", "None or a whole number"]),
+    ({"random_state": "seed"}, ["random_state='seed'", "None, a whole number >= 0 or a generator of NumPy"]),
     ({"starts": "randon"}, ["starts='randon'", 'did you mean "random"?']),
     ({"starts": ["random", "leastsquares"]}, ["starts='leastsquares'", 'did you mean "least-squares"?']),
     ({"starts": []}, ["starts=[]", "'least-squares'", "a list of such names"]),
