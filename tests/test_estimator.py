@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -220,3 +223,27 @@ def test_callbacks_see_rounds_and_may_stop_the_search():
     assert seen[:2] == ["setup", "begin fit"]
     assert "end round of the search" in seen
     assert seen[-2:] == ["end fit", "teardown"]
+
+
+PRESSED = """
+import os, signal, threading, warnings
+import numpy as np
+import partls
+rng = np.random.default_rng(0)
+X, labels = rng.normal(size=(260, 250)), np.arange(250) % 60
+y = X @ rng.normal(size=250) + rng.normal(size=260)
+partls.PartLSRegressor([0, 1]).fit(X[:, :2], y)  # loads the kernel
+signal.signal(signal.SIGINT, signal.default_int_handler)
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+with warnings.catch_warnings(record=True) as warned:
+    warnings.simplefilter("always")
+    model = partls.PartLSRegressor(labels).fit(X, y)
+print(model.status_.name, len(warned), np.isfinite(model.predict(X)).all())
+"""
+
+
+def test_ctrl_c_leaves_a_fitted_model_and_one_warning() -> None:
+    """A real SIGINT in a process of its own, where no coverage runs that it could hit."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
+    done = subprocess.run([sys.executable, "-c", PRESSED], capture_output=True, text=True, env=environment, timeout=300)
+    assert done.stdout.split() == ["INTERRUPTED", "1", "True"], done.stderr
