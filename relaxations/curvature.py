@@ -117,7 +117,7 @@ def _multipliers(instance: Instance, space: Room, *, diagonal: bool, strengthen:
     solvers = ("CLARABEL", "SCS") if reduction.n_columns <= _LARGE else ("SCS", "CLARABEL")
     backend = Backend(
         lambda signs: best_curvature(instance, diagonal=diagonal, strengthen=strengthen, groups=groups),
-        solvers, {"SCS": {"max_iters": _ROUGH}},
+        solvers, {"SCS": {"max_iters": _ROUGH, "eps_abs": 1e-5, "eps_rel": 1e-5}},
     )
     solved = backend.solve()
     D = np.zeros((reduction.n_columns, reduction.n_columns))

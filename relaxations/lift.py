@@ -20,8 +20,6 @@ from relaxations.certify import SafeBound
 from relaxations.certify_lift import Interior, LiftedProblem, interior, lift_bound, projected_gram
 from relaxations.sign_constrained import solve_signed
 
-# Certificates re-solve what the dual values leave open: more accuracy than this buys nothing that can be measured.
-ACCURACY: dict[str, dict[str, Any]] = {"SCS": {"eps_abs": 1e-7, "eps_rel": 1e-7, "max_iters": 20_000}}
 _CLARABEL_ORDER, _CLARABEL_DEPENDENT = 20, 60  # of the lift: above it SCS is faster; it suffers from unbounded optima
 _DEEP = 1e-4  # least eigenvalue of A'A - N0 that needs no better N0: rounding costs a part of 1e-9
 _FLAT = 1e-4  # of the largest: a diagonal entry of a direction that counts

@@ -15,7 +15,7 @@ from formulations.shor import product_signs, shor, shor_block_only_as_printed
 from relaxations.backend import Backend
 from relaxations.certify_lift import LiftedProblem
 from relaxations.conic import ConicBounder
-from relaxations.lift import ACCURACY, InteriorSearch, LiftCertificate, solvers_for
+from relaxations.lift import InteriorSearch, LiftCertificate, solvers_for
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class ShorRelaxation:
                 np.zeros((M, M), bool), np.arange(M),
             )
 
-        solvers, options = self.solvers or solvers_for(reduction, M + 1), {**ACCURACY, **self.options}
+        solvers, options = self.solvers or solvers_for(reduction, M + 1), self.options
         backend = Backend(lambda signs: shor(instance, signs, cuts=self.cuts), solvers, options)
         certificate = LiftCertificate(InteriorSearch(reduction, solvers, options), problem, np.zeros((M, M)))
         return ConicBounder(reduction, backend, certificate)

@@ -15,7 +15,7 @@ from formulations.split_dnn import opposed_parts, split_dnn, split_parts
 from relaxations.backend import Backend
 from relaxations.certify_lift import LiftedProblem
 from relaxations.conic import ConicBounder
-from relaxations.lift import ACCURACY, InteriorSearch, LiftCertificate, solvers_for
+from relaxations.lift import InteriorSearch, LiftCertificate, solvers_for
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class SplitDNNRelaxation:
                 np.append(np.flatnonzero(column_signs >= 0), M + np.flatnonzero(column_signs <= 0)),
             )
 
-        solvers, options = self.solvers or solvers_for(reduction, 2 * M + 1), {**ACCURACY, **self.options}
+        solvers, options = self.solvers or solvers_for(reduction, 2 * M + 1), self.options
         backend = Backend(lambda signs: split_dnn(instance, signs), solvers, options)
         certificate = LiftCertificate(InteriorSearch(reduction, solvers, options), problem, _complementary(reduction.R))
         return ConicBounder(reduction, backend, certificate)
