@@ -18,7 +18,9 @@ from relaxations.certify import SafeBound
 from relaxations.certify_perspective import PerspectiveCertificate
 from relaxations.conic import Certificate, ConicBounder
 
-_ZERO = 1e-6  # of the target's norm: a solver's coefficient (columns have norm about 1) at its bound
+# Of the target's norm: a solver's coefficient (columns have norm about 1) at its bound. Which are, the solver leaves
+# open: each reading of its point proves something, and the best proof counts.
+_ZEROS = (1e-8, 1e-6, 1e-5, 1e-4)
 
 
 @dataclass(frozen=True)
@@ -49,12 +51,15 @@ def _plain(reduction: Reduction) -> Certificate:
     """Return the certificate of the sign-constrained least squares."""
     safe = SafeBound(reduction)
     size = float(reduction.z @ reduction.z) + reduction.rest
-    tiny = _ZERO * float(np.sqrt(size))
 
     def certify(model: Model, column_signs: NDArray[np.int8]) -> float:
         v = np.asarray(model.coefficients.value, dtype=np.float64)
-        at_zero = np.where(column_signs != 0, column_signs * v <= tiny, (np.abs(v) <= tiny) & (reduction.l1 > 0))
-        return safe.value(np.where(at_zero, 0.0, v), column_signs, size)
+
+        def proved(tiny: float) -> float:
+            at_zero = np.where(column_signs != 0, column_signs * v <= tiny, (np.abs(v) <= tiny) & (reduction.l1 > 0))
+            return safe.value(np.where(at_zero, 0.0, v), column_signs, size)
+
+        return max(proved(zero * float(np.sqrt(size))) for zero in _ZEROS)
 
     return certify
 
