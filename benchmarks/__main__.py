@@ -76,7 +76,7 @@ def _target(options: argparse.Namespace, study: str) -> Path | None:
 
 def _parser(studies: list[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Time and check exact methods and peers.")
-    parser.add_argument("--quick", action="store_true", help="small sizes, under two minutes, writes only to --out")
+    parser.add_argument("--quick", action="store_true", help="small sizes, about three minutes, writes only to --out")
     parser.add_argument("--study", action="append", choices=studies, help="a study (default: all)")
     parser.add_argument("--cases", help="some cases only, separated by commas; the others' rows are kept")
     parser.add_argument("--seeds", type=int, help="number of seeds for each case")
