@@ -86,3 +86,17 @@ def section(title: str, *parts: str, command: str = "") -> str:
     """Return a titled part of a page with the command that makes its figures."""
     shown = [part for part in parts if part]
     return "\n\n".join([f"## {title}", *shown, *([f"`{command}`"] if command else [])])
+
+
+def head(title: str, text: str, rows: Sequence[Row]) -> str:
+    """Return the top of a page: its title, what the figures are, and where and how quietly they were measured."""
+    machines, versions = (sorted({row[name] for row in rows}) for name in ("machine", "versions"))
+    where = f"Machine: {'; '.join(machines)}. {'; '.join(versions)}. {_quietness(rows)}"
+    return "\n\n".join([f"# {title}", text, where.rstrip()])
+
+
+def _quietness(rows: Sequence[Row]) -> str:
+    """How much of the clock's time the runs had the processor: below 1, other programs were running."""
+    here = select(rows, method=lambda name: name not in ("first_call", "import"), cpu_seconds=lambda s: s and s > 0.01)
+    shares = [row["cpu_seconds"] / row["seconds"] for row in here]
+    return f"Processor time per second of clock time: median {number(statistics.median(shares))}." if shares else ""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from benchmarks.referee import AGREEMENT
-from benchmarks.render import markdown_table, number, paired_ratios, section, select, spread, timing
+from benchmarks.render import head, markdown_table, number, paired_ratios, section, select, spread, timing
 from benchmarks.table import Row, notes
 
 WHOLE = "python -m benchmarks --study alternating"
@@ -28,12 +28,7 @@ def _head(rows: list[Row]) -> str:
         "whole calls on raw data: validation, compression and the root's bound included. *Found* is the share of the "
         "problems whose proven optimum (branch and bound) was reached to 1e-9; *excess* is relative to it."
     )
-    machines, versions = (sorted({row[name] for row in rows}) for name in ("machine", "versions"))
-    timed = [row for row in rows if row["cpu_seconds"] and row["cpu_seconds"] > 0.01]
-    shares = [row["cpu_seconds"] / row["seconds"] for row in timed]
-    quiet = f"Processor time per second of clock time: median {number(statistics.median(shares))}." if shares else ""
-    where = f"Machine: {'; '.join(machines)}. {'; '.join(versions)}. {quiet}"
-    return "\n\n".join(["# Alternating least squares", text, where])
+    return head("Alternating least squares", text, rows)
 
 
 def _speed(rows: list[Row]) -> str:

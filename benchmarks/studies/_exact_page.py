@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from benchmarks.render import (
     duration,
+    head,
     markdown_table,
     number,
     paired_ratios,
@@ -36,16 +37,7 @@ def _head(rows: list[Row]) -> str:
         "are the whole call on raw data, validation and compression included; peers' models are built outside the "
         "clock. `>` marks a median that the time limit cut, and a ratio with `>=` is then a lower bound."
     )
-    machines, versions = (sorted({row[name] for row in rows}) for name in ("machine", "versions"))
-    where = f"Machine: {'; '.join(machines)}. {'; '.join(versions)}. {_quietness(rows)}"
-    return "\n\n".join(["# Exact methods", text, where])
-
-
-def _quietness(rows: list[Row]) -> str:
-    """How much of the clock's time the runs had the processor: below 1, other programs were running."""
-    here = select(rows, method=lambda name: name not in ("first_call", "import"), cpu_seconds=lambda s: s and s > 0.01)
-    shares = [row["cpu_seconds"] / row["seconds"] for row in here]
-    return f"Processor time per second of clock time: median {number(statistics.median(shares))}." if shares else ""
+    return head("Exact methods", text, rows)
 
 
 def _speed(rows: list[Row]) -> str:

@@ -6,7 +6,7 @@ import json
 import statistics
 from collections.abc import Sequence
 
-from benchmarks.render import duration, markdown_table, number, section, select, timing
+from benchmarks.render import duration, head, markdown_table, number, section, select, timing
 from benchmarks.table import Row, notes
 
 COMMAND = "python -m benchmarks --study relaxations --cases "
@@ -37,11 +37,7 @@ def _head(rows: list[Row]) -> str:
         "optimum: where it is positive, the solver's word would have been no bound. Preparing (the search for D, the "
         "first compilation) is done once per problem."
     )
-    machines, versions = (sorted({row[name] for row in rows}) for name in ("machine", "versions"))
-    timed = [row for row in rows if row["cpu_seconds"] and row["cpu_seconds"] > 0.01]
-    shares = [row["cpu_seconds"] / row["seconds"] for row in timed]
-    quiet = f"Processor time per second of clock time: median {number(statistics.median(shares))}." if shares else ""
-    return "\n\n".join(["# Relaxations", text, f"Machine: {'; '.join(machines)}. {'; '.join(versions)}. {quiet}"])
+    return head("Relaxations", text, rows)
 
 
 def _bounds(key: str, rows: list[Row]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 
-from benchmarks.render import markdown_table, number, paired_ratios, section, select, spread, timing
+from benchmarks.render import head, markdown_table, number, paired_ratios, section, select, spread, timing
 from benchmarks.runner import Case, Run
 from benchmarks.table import Row, notes
 
@@ -44,13 +44,8 @@ def page(rows: list[Row]) -> str:
         "fold; where the search takes the time (many groups), there is less to gain. *Same eta* counts the seeds "
         "on which both choose the same value with the same error."
     )
-    machines, versions = (sorted({row[name] for row in rows}) for name in ("machine", "versions"))
-    where = f"Machine: {'; '.join(machines)}. {'; '.join(versions)}."
-    title = "# Choosing eta by cross-validation"
-    return "\n\n".join([
-        title, text, where, section("Times", markdown_table(headers, lines),
-                                    command="python -m benchmarks --study eta_path"),
-    ]) + "\n"
+    times = section("Times", markdown_table(headers, lines), command="python -m benchmarks --study eta_path")
+    return head("Choosing eta by cross-validation", text, rows) + "\n\n" + times + "\n"
 
 
 def _agree(ours: Row, theirs: Row) -> bool:
