@@ -47,6 +47,12 @@ class SignPattern:
         return SignPattern((*self.values[:group], sign, *self.values[group + 1 :]))
 
     @property
+    def parents(self) -> tuple[SignPattern, ...]:
+        """The boxes around this one in which one group less is decided."""
+        decided = (k for k, value in enumerate(self.values) if value)
+        return tuple(SignPattern((*self.values[:k], 0, *self.values[k + 1 :])) for k in decided)
+
+    @property
     def undecided(self) -> tuple[int, ...]:
         """Groups without a sign."""
         return tuple(k for k, value in enumerate(self.values) if value == 0)
