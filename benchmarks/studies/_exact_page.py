@@ -17,10 +17,10 @@ from benchmarks.render import (
     spread,
     timing,
 )
-from benchmarks.studies._peers_page import figures, hard, nodes_line, peers
+from benchmarks.studies._peers_page import figures, hard, losses, nodes_line, peers
 from benchmarks.table import Row, notes
 
-__all__ = ["figures", "page"]
+__all__ = ["figures", "losses", "page"]
 
 WHOLE = "python -m benchmarks --study exact"
 COMMAND = WHOLE + " --cases "

@@ -104,7 +104,7 @@ def better(ours: np.ndarray, theirs: np.ndarray) -> bool:
     difference = theirs - ours
     if len(ours) < 2 or np.abs(difference).max() <= 1e-9 * np.abs(theirs).max():
         return False
-    if np.ptp(difference) == 0:
+    if np.ptp(difference) <= 1e-9 * np.abs(difference).max():  # no spread to hold the difference against
         return bool(difference[0] > 0)
     return bool(difference.mean() > 0 and ttest_rel(ours, theirs).pvalue < LEVEL)
 
@@ -130,6 +130,19 @@ def _table(key: str, rows: list[Row]) -> str:
     shape = f"{len(seeds)} splits, {rows[0]['N']} rows to learn from, M = {rows[0]['M']}, K = {rows[0]['K']}."
     headers = ("model", "training error", "test error", "published test error", "within")
     return section(key, shape, markdown_table(headers, lines), command=command)
+
+
+def losses(rows: list[Row]) -> list[str]:
+    """Say which models predict better than PartLS with the partition of the data set."""
+    said = []
+    for key in figures_wanted(rows):
+        found = errors(select(rows, case=key))
+        test = {name: np.array([test for _, test in by_seed.values()]) for name, by_seed in found.items()}
+        peers = [name for name in test if name != "bnb" and not name.startswith("signs")]
+        ahead = [NAMES[name] for name in peers if better(test[name], test["bnb"])]
+        if ahead:
+            said.append(f"{', '.join(ahead)} predict {key} better than PartLS with the given groups (99%)")
+    return said
 
 
 def is_within(mean: float, published: float, deviation: float) -> bool:

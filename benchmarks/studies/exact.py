@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from benchmarks.runner import Case, Run
-from benchmarks.studies._exact_page import figures, page
+from benchmarks.studies._exact_page import figures, losses, page
 
-__all__ = ["GOALS", "HARD", "PAPER_SIZES", "cases", "figures", "page"]
+__all__ = ["GOALS", "HARD", "PAPER_SIZES", "cases", "figures", "losses", "page"]
 
 BNB, ENUMERATE = Run("bnb"), Run("enumerate")
 REFERENCE, PUBLISHED = Run("reference_bnb"), Run("reference_bnb_as_published")

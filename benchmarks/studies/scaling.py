@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchmarks.runner import Case, Run
-from benchmarks.studies._scaling_page import figures, page
+from benchmarks.studies._scaling_page import figures, losses, page
 
-__all__ = ["cases", "figures", "page"]
+__all__ = ["cases", "figures", "losses", "page"]
 
 BNB, ENUMERATE = Run("bnb"), Run("enumerate")
 ROWS = (1_000, 10_000, 100_000, 500_000)
