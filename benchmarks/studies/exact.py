@@ -105,7 +105,7 @@ def _quick_cases() -> list[Case]:
         "bnb-k100": {"N": 300, "M": 100, "K": 40},
     }
     kept = [
-        *("bnb-k20", "enumerate-k12", "miqp-k10", "fit-10000", "bnb-k100", "bnb-k30", "paper-k10-n100-m400"),
+        *("bnb-k20", "enumerate-k12", "miqp-k10", "fit-10000", "bnb-k100", "bnb-k30", "paper-k10-n100-m600"),
         *("hard-square-corr9", "hard-wide", "hard-polynomial", "hard-subset-sum", "memory-k20"),
     ]
     chosen = [replace(full[key], settings=small.get(key, full[key].settings)) for key in kept]
