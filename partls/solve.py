@@ -15,7 +15,7 @@ from formulations.errors import InvalidInput
 from formulations.instance import Instance
 from formulations.signs import SignPattern
 from partls.alternating import HALVES, POLISHES, AlternatingOptions, alternate
-from partls.branch_and_bound import SearchOptions, branch_and_bound
+from partls.branch_and_bound import branch_and_bound
 from partls.enumeration import MAX_GROUPS, checked_keep, enumerate_patterns
 from partls.options import (
     a_priori_signs,
@@ -41,6 +41,7 @@ from partls.result import (
 from partls.search.branching import branching_rule
 from partls.search.checkpoint import Checkpoint
 from partls.search.incumbents import leaf
+from partls.search.options import SearchOptions
 from partls.search.starts import strategies
 from partls.search.subtree import Incumbent, round_to_signs
 from partls.threads import single_threaded_blas
