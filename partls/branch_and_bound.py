@@ -24,6 +24,7 @@ from partls.result import ABSOLUTE_TOLERANCE, Status
 from partls.search.checkpoint import SearchState
 from partls.search.compiled import CompiledExplorer
 from partls.search.crew import Crew, Task, Threads
+from partls.search.executors import hire
 from partls.search.explorers import Explorers, SearchProblem, is_native
 from partls.search.frontier import Frontier, at_least
 from partls.search.incumbents import compiled_incumbent, exact_fit_nearby, interpolating, leaf, plain_incumbent
@@ -164,8 +165,6 @@ class _Search:
             return Threads(self._explore, 1)
         if self._options.executor is None or not self._strengthened:
             return Threads(self._explore, self._options.n_jobs)
-        from partls.search.executors import hire  # only those who have an executor load what serves it
-
         return hire(self._options.executor, self._problem, self._explore, self._options.n_jobs, self._deadline)
 
     def _explore(self, task: Task) -> Exploration:
