@@ -12,8 +12,7 @@ from contextlib import suppress
 from math import inf
 from typing import Any
 
-from distributed import Client, KilledWorker
-from distributed import wait as wait_for
+import distributed
 
 from partls.exceptions import InvalidInput, WorkersLost
 from partls.search.executors import Bundle, RemoteCrew
@@ -27,7 +26,7 @@ _ATTEMPTS = 3  # for a bundle whose workers die, beyond those of Dask itself
 class DaskCrew(RemoteCrew):
     """The workers of a ``dask.distributed.Client``, as many as there are at any time."""
 
-    def __init__(self, client: Client, problem: SearchProblem, deadline: float) -> None:
+    def __init__(self, client: Any, problem: SearchProblem, deadline: float) -> None:
         super().__init__(problem, deadline)
         if client.asynchronous:
             raise InvalidInput("executor is an asynchronous client: give one made without asynchronous=True")
@@ -62,12 +61,12 @@ class DaskCrew(RemoteCrew):
         """Return the report, if there is one; send the bundle again if its workers died with it."""
         try:
             if not bundle.future.done():
-                wait_for(bundle.future, timeout=seconds)
+                _wait(bundle.future, seconds)
             report: Report = bundle.future.result()
             return report
         except TimeoutError:
             return None
-        except (KilledWorker, CancelledError) as error:
+        except (distributed.KilledWorker, CancelledError) as error:
             if self._client.status != "running" or bundle.attempts > _ATTEMPTS:
                 raise self._lost(error) from error
             self._send_again(bundle)
@@ -79,7 +78,7 @@ class DaskCrew(RemoteCrew):
         """Cancel a bundle; a worker that is at it ends within a second or so."""
         with suppress(OSError, TimeoutError, CancelledError, RuntimeError):
             if not bundle.future.done():
-                wait_for(bundle.future, timeout=seconds)
+                _wait(bundle.future, seconds)
         with suppress(OSError, TimeoutError, CancelledError, RuntimeError):
             if not bundle.future.done():
                 bundle.future.cancel()
@@ -104,12 +103,17 @@ class DaskCrew(RemoteCrew):
         )
 
 
-def refuse_other_versions(client: Client, wanted: Mapping[str, str]) -> None:
+def refuse_other_versions(client: Any, wanted: Mapping[str, str]) -> None:
     """Refuse workers that lack a package or have another version of it, by name, before anything is sent."""
     for worker, info in sorted(client.get_versions(packages=["partls", "scipy", "numba"])["workers"].items()):
         python = ".".join(str(info["host"]["python"]).split(".")[:2])
         refuse(worker, {**info["packages"], "python": python}, wanted)
 
 
-def _address(client: Client) -> str:
+def _address(client: Any) -> str:
     return str(getattr(getattr(client, "scheduler", None), "address", "") or "an unknown address")
+
+
+def _wait(future: Any, seconds: float) -> None:
+    """Return when the future is done; raise TimeoutError if it is not after so many seconds."""
+    distributed.wait(future, timeout=seconds)  # type: ignore[no-untyped-call]

@@ -77,10 +77,8 @@ def versions() -> dict[str, str]:
     import numba
     import scipy
 
-    import partls
-
     return {
-        "partls": partls.__version__, "python": ".".join(platform.python_version_tuple()[:2]),
+        "partls": sys.modules["partls"].__version__, "python": ".".join(platform.python_version_tuple()[:2]),
         "numpy": np.__version__, "scipy": scipy.__version__, "numba": numba.__version__,
     }
 
