@@ -20,6 +20,7 @@ from formulations.errors import InvalidInput, listing
 from formulations.instance import Instance
 from partls import explain
 from partls.callbacks import CallbackSupport, FitReporter, with_callbacks
+from partls.interrupts import keyboard
 from partls.options import a_priori_signs, nonnegative
 from partls.persistence import SavedModel, load_model, save_model
 from partls.result import Result, Status
@@ -117,6 +118,7 @@ class PartLSRegressor(CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEst
         self.verbose = verbose
 
     @with_callbacks
+    @keyboard()
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model: the proven optimum, or the best found when a limit or Ctrl-C ends the search.
 
