@@ -128,6 +128,8 @@ class Instance:
         """
         residual = self.residual(coef, intercept)
         weighted = residual if self.sample_weight is None else residual * self.sample_weight
+        if self.eta == 0:  # no penalty, however large beta is
+            return float(residual @ weighted)
         beta = self.group_sums(coef)
         if self.fit_intercept and self.penalize_intercept:
             beta = np.append(beta, intercept)
