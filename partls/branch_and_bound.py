@@ -226,6 +226,7 @@ class _Search:
 
     def _is_over(self) -> bool:
         """Look at the clock and the keyboard, and tell the threads."""
+        self._keyboard.listen()
         if self._keyboard.pressed or time.perf_counter() > self._deadline:
             self._stop[0] = 1
         return bool(self._stop[0])
