@@ -125,7 +125,7 @@ def _first_incumbent(grouped: GroupedProblem, root: SignPattern, options: Search
         wide = grouped.R.shape[0] < grouped.R.shape[1] and found.value > tolerances.absolute
         return exact_fit_nearby(reduction, root, found, tolerances.absolute) if wide else found
     return plain_incumbent(
-        reduction, root, candidates, lambda: options.keyboard.pressed or time.perf_counter() > deadline
+        reduction, root, candidates, relaxed, lambda: options.keyboard.pressed or time.perf_counter() > deadline
     )
 
 

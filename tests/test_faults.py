@@ -288,7 +288,7 @@ def with_read_only_cache(folder: Path, script: str) -> str:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(folder)}
     done = subprocess.run(
         [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=600, check=True,
-        preexec_fn=obey_permissions,  # noqa: PLW1509
+        preexec_fn=obey_permissions,
     )
     assert list(folder.iterdir()) == []
     return done.stdout
