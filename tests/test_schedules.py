@@ -18,7 +18,14 @@ import numpy as np
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 import partls
 from formulations import Instance, SignPattern
@@ -26,7 +33,6 @@ from partls import Status
 from partls.progress import SearchState
 from partls.search.compiled import CompiledExplorer
 from relaxations import ActiveSetRelaxation, Bound, Bounder
-from tests.families import correlated
 from tests.oracles import Oracle, brute_force
 from tests.strategies import Tiny
 
@@ -77,11 +83,17 @@ def fingerprint(result: partls.Result) -> tuple[Any, ...]:
     return result.coef.tobytes(), result.objective, result.lower_bound, result.status, counts
 
 
+def noise(seed: int, n_rows: int, n_columns: int, n_groups: int) -> Tiny:
+    """Return a target that has nothing to do with the columns: the hardest to prove."""
+    rng = np.random.default_rng(seed)
+    labels = tuple(i % n_groups for i in range(n_columns))
+    return Tiny(rng.normal(size=(n_rows, n_columns)), rng.normal(size=n_rows), labels)
+
+
 def answers(n_runs: int, monkeypatch: pytest.MonkeyPatch) -> tuple[set[Any], set[Any], int]:
     """Return the different answers of the generic and of the compiled search, and how often they were delayed."""
-    case = correlated(5, n_rows=40, n_columns=30, n_groups=9, corr=0.6)
-    rng = np.random.default_rng(0)
-    hard = Tiny(rng.normal(size=(120, 90)), rng.normal(size=120), tuple(i % 18 for i in range(90)))
+    case, hard = noise(0, 40, 30, 10), noise(0, 200, 150, 25)
+    rng = np.random.default_rng(1)
     pauses: list[float] = []
     explore = CompiledExplorer.explore
 
@@ -96,7 +108,8 @@ def answers(n_runs: int, monkeypatch: pytest.MonkeyPatch) -> tuple[set[Any], set
         n_jobs = 1 if seed == 0 else 2
         with restless(seed):
             if seed % 2 == 0:
-                result = partls.solve(case.X, case.y, case.labels, relaxation=Delayed(seed, pauses=pauses), n_jobs=n_jobs)
+                relaxation = Delayed(seed, pauses=pauses)
+                result = partls.solve(case.X, case.y, case.labels, relaxation=relaxation, n_jobs=n_jobs)
                 generic.add(fingerprint(result))
             else:
                 compiled.add(fingerprint(partls.solve(hard.X, hard.y, hard.labels, n_jobs=n_jobs)))
@@ -124,8 +137,7 @@ def test_random_delays_change_nothing_in_two_hundred_runs(monkeypatch: pytest.Mo
 
 @cache
 def problem(seed: int) -> tuple[Tiny, Oracle]:
-    rng = np.random.default_rng(seed)
-    case = Tiny(rng.normal(size=(30, 21)), rng.normal(size=30), tuple(i % 7 for i in range(21)))
+    case = noise(seed, 36, 27, 9)
     return case, brute_force(case.X, case.y, case.labels)
 
 
