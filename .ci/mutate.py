@@ -92,7 +92,8 @@ def verdict(clone: Path, tests: tuple[str, ...], limit: float) -> tuple[str, flo
         sys.dont_write_bytecode = True
         import pytest
 
-        options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", f"not ({DESELECTED})"]
+        options = ["-x", "-q", "-p", "no:cacheprovider", "-k", f"not ({DESELECTED})"]
+        options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # the libraries are loaded already
         os._exit(int(pytest.main([*options, *tests])))
     while time.perf_counter() - began < limit:
         ended, status = os.waitpid(child, os.WNOHANG)
@@ -151,7 +152,8 @@ def run(sample: list[tuple[str, str, int]], clone: Path, limits: dict[tuple[str,
         path.write_text(source)
         outcome, seconds = verdict(clone, AREAS[module], limits[AREAS[module]])
         path.write_text(original)
-        rows.append({"module": module, "operator": operator, "verdict": outcome, "seconds": seconds, "diff": difference})
+        named = {"module": module, "operator": operator, "diff": difference}
+        rows.append({**named, "verdict": outcome, "seconds": seconds})
         print(f"{number:4d} {outcome:9s}{seconds:6.1f} s  {module}  {operator}", flush=True)
         if outcome == "survived":
             print(difference, flush=True)
