@@ -52,7 +52,9 @@ def interrupted(process: subprocess.Popen[str], scenario: str, delay: float) -> 
         pressed = time.monotonic()
         process.send_signal(signal.SIGINT)
     assert select.select([process.stdout], [], [], FOR_SURE)[0], f"{scenario} goes on after Ctrl-C at {delay}"
-    answer = json.loads(process.stdout.readline())
+    while not (line := process.stdout.readline()).startswith("{"):  # SCS prints that it was interrupted
+        assert line, "the process has ended"
+    answer = json.loads(line)
     return {**answer, "scenario": scenario, "delay": delay, "pressed": pressed,
             "seconds": None if pressed is None else answer["ended"] - pressed}
 
