@@ -35,7 +35,8 @@ class FitReporter:
         self.histories: list[tuple[SearchState, ...]] = []  # one for each target
         self._rounds: list[SearchState] = []
         self._estimator, self._data = estimator, {"X": X, "y": y}
-        self._line = SearchProgress(bool(estimator.verbose))
+        units = {"done": "starts", "left": "to go"} if estimator.method == "alternating" else {}
+        self._line = SearchProgress(bool(estimator.verbose), **units)
         self._context = None
         if getattr(estimator, "_skl_callbacks", None):
             self._context = estimator._init_callback_context(max_subtasks=None)

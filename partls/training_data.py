@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -51,17 +51,16 @@ class TrainingData:
 
 
 def read_rows(
-    table: Table, preparation: Preparation, *, memory: float = DEFAULT_MEMORY,
-    watch: Callable[[Iterable[Chunk]], Iterable[Chunk]] = lambda chunks: chunks,
+    table: Table, preparation: Preparation, *, memory: float = DEFAULT_MEMORY, kept_for: str = ""
 ) -> TrainingData:
     """Return the rows of a table, in one pass and in at most about ``memory`` MiB.
 
-    ``watch`` sees every chunk pass by, to show progress.
+    ``kept_for`` names an option that needs every row: with it, rows that would be folded are refused.
     """
     if not memory >= 0:
         raise InvalidInput(f"--memory {memory} must be at least 0")
     gaps = Gaps()
-    chunks = iter(watch(_checked(preparation.chunks(table, gaps), preparation.weights)))
+    chunks = _checked(preparation.chunks(table, gaps), preparation.weights)
     columns = preparation.columns
     kept: list[Chunk] = []
     size = 0
@@ -70,6 +69,12 @@ def read_rows(
         size += chunk[0].nbytes
         # Joining the kept rows needs their size once more; few rows are never folded: they would not get fewer.
         if 2 * size > memory * 2**20 and sum(len(y) for _, y, _ in kept) > 2 * len(columns) + 3:
+            if kept_for:
+                raise InvalidInput(
+                    f"{kept_for} needs every row, and those of {table.path} do not fit into --memory {memory:g} (MiB): "
+                    f"allow more, or leave {kept_for} out"
+                )
+            table.doing = "reading and compressing"
             rows = equivalent_rows(chain(_handed_over(kept), chunks), len(columns))
             return TrainingData(rows.X, rows.y, rows.sample_weight, columns, rows.n_rows, gaps.n_dropped, folded=True)
     X = np.concatenate([X for X, _, _ in kept])

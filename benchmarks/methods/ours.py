@@ -16,9 +16,11 @@ class Bnb(Method):
     penalised = True
 
     search: str = "depth-first"
+    branching: str = "strong"
+    threads: int = 1
 
     def options(self) -> dict:
-        return {"method": "bnb", "search": self.search}
+        return {"method": "bnb", "search": self.search, "branching": self.branching, "n_jobs": self.threads}
 
     def warm_up(self, problem: Problem) -> None:
         self.set_up(problem, WARM_UP_SECONDS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -121,7 +123,8 @@ def exact_fit_nearby(reduction: Reduction, root: SignPattern, incumbent: Incumbe
     return best
 
 
-def plain_incumbent(reduction: Reduction, root: SignPattern, candidates: list[SignPattern]) -> Incumbent:
+def plain_incumbent(reduction: Reduction, root: SignPattern, candidates: list[SignPattern],
+                    stop: Callable[[], bool] = lambda: False) -> Incumbent:
     """Return the best solution found by one-flip descent with orthogonal factorisation (L1, ill-conditioned data)."""
     best_signs = min(candidates, key=lambda pattern: leaf(reduction, pattern).value)
     best = leaf(reduction, best_signs)
@@ -129,6 +132,8 @@ def plain_incumbent(reduction: Reduction, root: SignPattern, candidates: list[Si
     while improved:
         improved = False
         for k in root.undecided:
+            if stop():
+                return best
             flipped = SignPattern((*best_signs.values[:k], -best_signs[k], *best_signs.values[k + 1 :]))
             trial = leaf(reduction, flipped, best)
             if trial.value < best.value * (1 - 1e-10):
