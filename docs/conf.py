@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from importlib.metadata import files
 from pathlib import Path
 
 import matplotlib
@@ -20,19 +21,21 @@ release = version = partls.__version__
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "made_pages",
-    "mathml",
 ]
-exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "gallery/*.md5"]
+exclude_patterns = ["_build", "**/sg_execution_times.rst", "sg_execution_times.rst", "gallery/*.ipynb"]
 
-# Markdown, with formulas that the browser draws.
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
-html_math_renderer = "mathml"
+
+# Formulas by MathJax, copied from an installed package: one script that draws them as SVG, without fonts or network.
+mathjax = next(file for file in files("sphinx-mathjax-offline") or () if file.name == "tex-svg.js")
+mathjax_path = mathjax.name
 
 # The reference, from the docstrings.
 autodoc_typehints = "description"
@@ -55,11 +58,11 @@ sphinx_gallery_conf = {
     "reset_modules": ("matplotlib",),
 }
 warnings.filterwarnings("error", module=r"partls|relaxations|formulations|__main__")
-suppress_warnings = ["config.cache"]  # the gallery's settings hold functions
+suppress_warnings = ["config.cache"]  # the settings of the gallery hold functions
 
 html_theme = "furo"
 html_title = f"PartLS {release}"
-html_static_path = ["_static"]
+html_static_path = ["_static", str(mathjax.locate())]
 html_css_files = ["site.css"]
 html_copy_source = html_show_sourcelink = False
 html_show_copyright = False
