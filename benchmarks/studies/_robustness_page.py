@@ -93,7 +93,7 @@ def _statuses(rows: Sequence[Row]) -> str:
             words = [row["status"] for row in own if condition(row) == c]
             cells.append(", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words)))
         lines.append([NAMES[method], *cells])
-    reasons = sorted({f"{NAMES[row['method']]}: {row['reason']}" for row in rows if row["reason"]})
+    reasons = sorted({f"{NAMES.get(row['method'], row['method'])}: {row['reason']}" for row in rows if row["reason"]})
     table = markdown_table(("method", *(f"{c:.0e}" for c in conditions)), lines)
     return section("What the methods said", table, "\n".join(f"- {reason}" for reason in reasons), command=WHOLE)
 

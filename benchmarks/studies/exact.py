@@ -140,6 +140,10 @@ GOALS = (
          40, ours="enumerate"),
     Goal("bnb vs Gurobi, big-M MIQP", "miqp-k10", (200, 80, 10), "gurobi_miqp", "faster", 10, 50),
     Goal("bnb vs SCIP, big-M MIQP", "miqp-k10", (200, 80, 10), "scip_miqp", "faster", 500, 5000),
+    *(
+        Goal(f"bnb vs {title}", "miqp-k10", (200, 80, 10), peer, "faster", None, 1)
+        for title, peer in (("DAQP, big-M MIQP", "daqp_miqp"), ("CVXPY + SCIP, as typed", "cvxpy_scip"))
+    ),
     Goal("whole fit vs numpy.linalg.lstsq", "fit-10000", (10_000, 81, 8), "lstsq", "fraction", 1.0, 0.5),
     Goal("whole fit vs numpy.linalg.lstsq", "fit-100000", (100_000, 90, 9), "lstsq", "fraction", 1.0, 0.5),
     Goal("K = 100 to proven optimality", "bnb-k100", (1000, 250, 100), "", "seconds", 60, 1),
