@@ -50,7 +50,8 @@ def _cell(rows: Sequence[Row]) -> str:
     if timing(rows).runs:
         return f"{timing(rows)}{f' ({wrong} WRONG)' if wrong else ''}"
     reason = rows[0]["reason"]
-    return "no bound" if "big-M" in reason else "too many" if "patterns" in reason else rows[0]["status"]
+    words = {"big-M": "no bound", "patterns": "too many", "licence": "licence"}
+    return next((word for key, word in words.items() if key in reason), rows[0]["status"])
 
 
 def _verdict(rows: Sequence[Row], keys: Sequence[str]) -> str:
