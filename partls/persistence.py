@@ -143,7 +143,9 @@ def _parsed(path: Path) -> Any:
 
     try:
         return json.loads(path.read_bytes(), parse_constant=no_constant, object_pairs_hook=unique)
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except InvalidInput:
+        raise
+    except ValueError as error:  # no JSON, no Unicode, or a number of too many digits
         raise InvalidInput(f"it is not JSON ({error})") from None
     except RecursionError:
         raise InvalidInput("it is nested too deeply") from None

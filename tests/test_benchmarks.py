@@ -25,7 +25,7 @@ from tests.oracles import brute_force
 from tests.tolerances import same_optimum
 
 EXACT = ["bnb", "enumerate", "reference_bnb", "reference_bnb_as_published", "reference_enumeration"]
-PEERS = ["gurobi_miqp", "scip_miqp"]
+PEERS = ["gurobi_miqp", "scip_miqp", "cvxpy_scip", "daqp_miqp"]
 
 
 def tiny(seed: int) -> Problem:
@@ -119,7 +119,7 @@ def test_exact_methods_agree_with_brute_force(name, seed):
     assert score(problem, answer).objective == same_optimum(right.claimed, problem.y)
 
 
-@pytest.mark.parametrize("name", ["bnb", "enumerate", "reference_bnb"])
+@pytest.mark.parametrize("name", ["bnb", "enumerate", "reference_bnb", "reference_enumeration"])
 def test_exact_methods_agree_with_brute_force_with_an_intercept(name):
     problem = replace(tiny(1), y=tiny(1).y + 5.0, fit_intercept=True)
     right, answer = optimum(problem), solved(name, problem)
@@ -158,11 +158,14 @@ def test_alternations_are_feasible_and_no_better_than_the_optimum(name, seed):
     assert score(problem, answer).objective >= right.claimed * (1 - 1e-10)
 
 
-def test_the_reference_alternation_counts_the_starts_it_loses():
-    """Groups of one column: the wrong sign leaves nothing of a group, and the published code would divide by it."""
+def test_the_reference_alternation_revives_empty_groups():
+    """Groups of one column: the wrong sign leaves nothing of a group, which gets equal shares again."""
     problem = replace(tiny(0), labels=np.arange(8))
     answer = solved("reference_alternating", problem)
-    assert answer.notes["broken"] > 0 and judged(problem, optimum(problem), answer) == [[], []]
+    assert answer.notes["revived"] > 0 and judged(problem, optimum(problem), answer) == [[], []]
+    assert answer.notes["norm"] == pytest.approx(np.sqrt(answer.claimed))
+    seconds, values = zip(*answer.notes["trace"], strict=True)
+    assert list(seconds) == sorted(seconds) and list(values) == sorted(values, reverse=True)
 
 
 def test_the_page_of_the_alternation_compares_with_the_proven_optimum():
