@@ -61,9 +61,9 @@ def photograph_report(model: PartLSRegressor, path: Path) -> None:
     path.parent.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         page = model.report(f"{folder}/page.html", title="The progression of diabetes", target="progression")
-        flags = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={folder}/profile"]
-        look = ["--window-size=1200,1120", f"--screenshot={path.resolve()}", page.as_uri()]
-        subprocess.run([chromium, *flags, *look], check=True, capture_output=True, timeout=120)
+        flags = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1200,1120"]
+        places = [f"--user-data-dir={folder}/profile", f"--screenshot={path.resolve()}", page.as_uri()]
+        subprocess.run([chromium, *flags, *places], check=True, capture_output=True, timeout=120)
 
 
 def hard_problem(n_rows: int, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
