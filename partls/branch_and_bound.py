@@ -39,6 +39,7 @@ _NO_LOCAL_SEARCH = 12  # groups: smaller trees need no incumbent to start with
 _FIRST_WORK = 1e7  # nodes times M^2 explored in the caller's thread, which cannot be interrupted, before any other
 _STRENGTHEN_AFTER = 1000  # nodes: the diagonal then costs about what the search has cost so far
 _ROUND = 16  # subtrees per round: more than the cores, so that a round ends evenly
+_ROUND_WORK = 4e6  # nodes times M^2 per subtree and round with a checkpoint: a round then takes about a second
 _DEPTH_FIRST_BUDGET, _BEST_FIRST_BUDGET = 512, 32  # nodes per subtree and round
 _GENERIC_BUDGET = 8
 _CERTIFYING = 2.0  # seconds for the bounds of subtrees left open; then the root's bound stands for the rest
@@ -153,6 +154,8 @@ class _Search:
         self._is_compiled = isinstance(explorer, CompiledExplorer)
         if self._is_compiled:
             self._budget = _BEST_FIRST_BUDGET if options.best_first else _DEPTH_FIRST_BUDGET
+            if options.checkpoint is not None:  # which is written between rounds: they have to be short
+                self._budget = min(self._budget, max(int(_ROUND_WORK / len(incumbent.v) ** 2), 1))
 
     def resume(self, state: SearchState, incumbent: Incumbent) -> None:
         """Go on from where an earlier run has stopped."""
