@@ -50,6 +50,8 @@ AREAS: dict[str, Choice] = {  # what is mutated, and the tests that have to noti
     "relaxations/certify.py": ("tests/test_every_bound.py", "tests/test_laws.py", "bound or optimum_is_that"),
     "partls/branch_and_bound.py": SEARCH,
     "partls/search/subtree.py": SEARCH,
+    "partls/search/frontier.py": SEARCH,
+    "partls/search/explorers.py": SEARCH,
     "partls/search/generic.py": SEARCH,
     "partls/search/contradiction.py": SEARCH,
     "partls/search/branching.py": ("tests/test_plugging.py", "tests/test_options.py", "rule or branching or no_fault"),

@@ -18,6 +18,10 @@ class VerificationError(PartLSError, ValueError):
     """A certificate that does not prove what it claims; the message names what fails."""
 
 
+class WorkersLost(PartLSError, RuntimeError):  # noqa: N818
+    """The processes or machines that explored for a search are gone; its checkpoint, if any, is up to date."""
+
+
 def suggestion(name: str, allowed: Iterable[str]) -> str:
     """Return ``'; did you mean "x"?'`` for the allowed name closest to ``name`` ('' if none is close).
 

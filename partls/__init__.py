@@ -10,7 +10,7 @@ from formulations.instance import Instance
 from formulations.partition import Partition
 from formulations.signs import SignPattern
 from partls.enumeration import iterate_solutions
-from partls.exceptions import InvalidInput, PartLSError, VerificationError
+from partls.exceptions import InvalidInput, PartLSError, VerificationError, WorkersLost
 from partls.result import Audit, Result, Solution, StartTrace, Status
 from partls.solve import solve, solve_instance
 from partls.verify import Verification, verify
@@ -41,6 +41,7 @@ __all__ = [
     "Status",
     "Verification",
     "VerificationError",
+    "WorkersLost",
     "encoded_groups",
     "iterate_solutions",
     "partition_from_signs",

@@ -15,6 +15,7 @@ from sklearn.utils import check_array
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from formulations.blocks import fold_blocks, in_blocks
 from formulations.data import Floats, as_matrix, column_names
 from formulations.errors import InvalidInput, listing
 from formulations.instance import Instance
@@ -45,6 +46,8 @@ class PartLSRegressor(CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEst
         How to search; see ``partls.solve``.
     eta, penalty, fit_intercept, penalize_intercept, ungrouped
         The problem; see ``partls.Instance``.
+    checkpoint : path, optional
+        Where the state of the search is kept; if the file exists, the search goes on from there. For one target.
     verbose : int
         Show a live line while the search runs. Where scikit-learn has callbacks (1.9 and later),
         ``set_callbacks(ProgressBar())`` works too, and a callback that asks to stop ends the search.
@@ -97,6 +100,7 @@ class PartLSRegressor(CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEst
         node_limit: int | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
+        checkpoint: Any = None,
         verbose: int = 0,
     ) -> None:
         self.groups = groups
@@ -115,6 +119,7 @@ class PartLSRegressor(CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEst
         self.node_limit = node_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.checkpoint = checkpoint
         self.verbose = verbose
 
     @with_callbacks
@@ -124,11 +129,14 @@ class PartLSRegressor(CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEst
 
         Parameters
         ----------
-        X : (N, M) array, pandas or polars frame, or sparse matrix
-        y : (N,) or (N, T) array
+        X : (N, M) array, pandas or polars frame, sparse matrix, Dask array or frame, or path of a Parquet folder
+        y : (N,) or (N, T) array, in memory or Dask's; the name of a column of the Parquet folder
         sample_weight : (N,) array, optional
             Nonnegative; row n counts ``sample_weight[n]`` times.
         """
+        if in_blocks(X):
+            folded = fold_blocks(X, y, sample_weight)
+            X, y, sample_weight = folded.frame(), folded.rows.y, folded.rows.sample_weight
         X, y = self._validated(X, y)
         return self._fit_at(self.eta, X, y, sample_weight, time_limit=nonnegative("time_limit", self.time_limit))
 
@@ -270,11 +278,16 @@ class PartLSRegressor(CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEst
                        hurry: bool) -> tuple[Result, ...]:
         """Solve target after target within one time limit; after Ctrl-C the others get a quick answer each."""
         began = time.perf_counter()
+        checkpoint = getattr(self, "checkpoint", None)  # cross-validation has none
+        if checkpoint is not None and y.ndim == 2:
+            raise InvalidInput("checkpoint is for one target: fit the targets one by one, each with a file of its own")
         results: list[Result] = []
         for target in np.atleast_2d(y.T):
             left = None if time_limit is None else max(time_limit - (time.perf_counter() - began), 0.0)
             options = self._search_options(left, hurry)
-            result = solve_instance(instance.replace(y=target), signs=self.signs, progress=reporter, **options)
+            result = solve_instance(
+                instance.replace(y=target), signs=self.signs, progress=reporter, checkpoint=checkpoint, **options
+            )
             hurry |= result.status is Status.INTERRUPTED
             results.append(shortest(result, a_priori_signs(instance, self.signs)))
             reporter.end_target(results[-1])

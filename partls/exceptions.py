@@ -1,5 +1,5 @@
 """The exceptions of the toolkit: everything it raises on purpose derives from ``PartLSError``."""
 
-from formulations.errors import InvalidInput, PartLSError, VerificationError
+from formulations.errors import InvalidInput, PartLSError, VerificationError, WorkersLost
 
-__all__ = ["InvalidInput", "PartLSError", "VerificationError"]
+__all__ = ["InvalidInput", "PartLSError", "VerificationError", "WorkersLost"]

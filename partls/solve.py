@@ -15,7 +15,7 @@ from formulations.errors import InvalidInput
 from formulations.instance import Instance
 from formulations.signs import SignPattern
 from partls.alternating import HALVES, POLISHES, AlternatingOptions, alternate
-from partls.branch_and_bound import SearchOptions, branch_and_bound
+from partls.branch_and_bound import branch_and_bound
 from partls.enumeration import MAX_GROUPS, checked_keep, enumerate_patterns
 from partls.interrupts import Keyboard, keyboard, raising
 from partls.options import (
@@ -41,7 +41,9 @@ from partls.result import (
 )
 from partls.search.branching import branching_rule
 from partls.search.checkpoint import Checkpoint
+from partls.search.executors import checked_executor
 from partls.search.incumbents import leaf
+from partls.search.options import SearchOptions
 from partls.search.starts import strategies
 from partls.search.subtree import Incumbent, round_to_signs
 from partls.threads import single_threaded_blas
@@ -71,6 +73,7 @@ def solve(
     time_limit: float | None = None,
     node_limit: int | None = None,
     n_jobs: int | None = 1,
+    executor: Any = None,
     random_state: int | None = None,
     progress: bool | Observer = False,
     signs: Any = None,
@@ -114,6 +117,10 @@ def solve(
         Seconds and nodes after which the incumbent is returned with a valid lower bound.
     n_jobs : int
         Threads (-1: one per core). The answer does not depend on it.
+    executor : optional
+        Who explores large trees of branch and bound instead of threads: a ``dask.distributed.Client``, an executor of
+        ``concurrent.futures``, a ``joblib.Parallel`` or the name of a joblib backend ("loky", with ``n_jobs``
+        processes). Tree and answer do not depend on it; small trees stay in this process.
     random_state : int, optional
         Seed of the starts of the alternation; the exact methods are deterministic and do without.
     progress : bool or callable
@@ -172,20 +179,21 @@ def solve(
         )
         return solve_instance(
             instance, method=method, relaxation=relaxation, search=search, branching=branching, gap_tol=gap_tol,
-            time_limit=time_limit, node_limit=node_limit, n_jobs=n_jobs, random_state=random_state, progress=progress,
-            signs=signs, warm_start=warm_start, keep=keep, max_groups=max_groups, n_starts=n_starts, max_iter=max_iter,
-            tol=tol, starts=starts, halves=halves, polish=polish, trace=trace, certificate=certificate,
-            checkpoint=checkpoint, checkpoint_interval=checkpoint_interval, max_open_nodes=max_open_nodes,
+            time_limit=time_limit, node_limit=node_limit, n_jobs=n_jobs, executor=executor, random_state=random_state,
+            progress=progress, signs=signs, warm_start=warm_start, keep=keep, max_groups=max_groups, n_starts=n_starts,
+            max_iter=max_iter, tol=tol, starts=starts, halves=halves, polish=polish, trace=trace,
+            certificate=certificate, checkpoint=checkpoint, checkpoint_interval=checkpoint_interval,
+            max_open_nodes=max_open_nodes,
         )
 
 
 def solve_instance(
     instance: Instance, *, method: str = "auto", relaxation: Any = "active-set", search: str = "depth-first",
     branching: Any = "strong", gap_tol: float = 1e-9, time_limit: float | None = None, node_limit: int | None = None,
-    n_jobs: int | None = 1, random_state: int | None = None, progress: bool | Observer = False, signs: Any = None,
-    warm_start: Any = None, keep: str | int = "best", max_groups: int = MAX_GROUPS, n_starts: int = 20,
-    max_iter: int = 100, tol: float = 1e-9, starts: Any = "mixed", halves: str = "nnls", polish: str = "flips",
-    trace: bool = False,
+    n_jobs: int | None = 1, executor: Any = None, random_state: int | None = None, progress: bool | Observer = False,
+    signs: Any = None, warm_start: Any = None, keep: str | int = "best", max_groups: int = MAX_GROUPS,
+    n_starts: int = 20, max_iter: int = 100, tol: float = 1e-9, starts: Any = "mixed", halves: str = "nnls",
+    polish: str = "flips", trace: bool = False,
     certificate: str | os.PathLike[str] | None = None, checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_interval: float = 10.0, max_open_nodes: int | None = None,
 ) -> Result:
@@ -232,7 +240,8 @@ def solve_instance(
             )
         options = SearchOptions(
             relaxation=bound, branching=rule, best_first=search == "best-first", gap_tol=gap_tol,
-            time_limit=time_limit, node_limit=node_limit, n_jobs=jobs, progress=progress, root=root, start=start,
+            time_limit=time_limit, node_limit=node_limit, n_jobs=jobs, executor=checked_executor(executor),
+            progress=progress, root=root, start=start,
             checkpoint=None if saved is None else Checkpoint.of(saved, instance, root, interval),
             max_open_nodes=max_open_nodes, keyboard=keys,
         )

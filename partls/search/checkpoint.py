@@ -50,7 +50,7 @@ class SearchState:
 
 @dataclass
 class Checkpoint:
-    """The file of one search; ``save`` writes once per ``interval`` seconds, a round early rather than late."""
+    """The file of one search; ``save`` writes once per ``interval`` seconds, one result early rather than late."""
 
     path: Path
     data: str
@@ -68,8 +68,8 @@ class Checkpoint:
     def save(self, state: SearchState, *, now: bool = False) -> None:
         """Write the state if it is time; a disk that is full costs the checkpoint, not the search."""
         before, self._asked = self._asked, time.monotonic()
-        round_length = self._asked - before
-        if not now and self._asked + round_length < self._due:
+        apart = self._asked - before
+        if not now and self._asked + apart < self._due:
             return
         self._due = self._asked + self.interval
         partial = self.path.with_name(self.path.name + ".partial")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.data import Floats
 from formulations.signs import SignPattern
 from partls.search.branching import BranchingRule, number_of_candidates
 from partls.search.subtree import Exploration, Incumbent, Subtree, Tolerances
@@ -24,13 +25,14 @@ _CONFIRMED_TO = (1e-10, 1e-6)  # relative accuracy to which the bound of an open
 class CompiledExplorer:
     """Depth-first search with the active-set bound; one workspace per thread, nothing shared but data."""
 
-    def __init__(self, grouped: GroupedProblem, rule: BranchingRule, tolerances: Tolerances, upper: float) -> None:
+    def __init__(self, grouped: GroupedProblem, rule: BranchingRule, tolerances: Tolerances, upper: float,
+                 diagonal: Floats | None = None) -> None:
         kernel = load("partls.search._walk")
         candidates = number_of_candidates(rule, grouped.reduction.labels)
         self._kernel = kernel
         self._grouped = grouped
         self._upper = upper
-        self._problem = grouped.kernel_problem(upper)
+        self._problem = grouped.kernel_problem(upper, diagonal)
         self._rules = kernel.Rules(rule.ranking, candidates, tolerances.relative, tolerances.absolute)
         self._safe = SafeBound(grouped.reduction)
         self._local = threading.local()
@@ -63,9 +65,14 @@ class CompiledExplorer:
         tally["closed by active-set"] = tally["prunes"] + tally["leaves"]
         return Exploration(incumbent, float(bounds[1]), left, tally)
 
-    def strengthen(self) -> None:
-        """From now on add up the rises of undecided groups: dearer to prepare, for trees that turn out large."""
-        self._problem = self._grouped.kernel_problem(self._upper, self._grouped.diagonal())
+    def strengthen(self) -> Floats | None:
+        """From now on add up the rises of undecided groups: dearer to prepare, for trees that turn out large.
+
+        Return the diagonal that does it, for explorers of the same problem elsewhere.
+        """
+        diagonal = self._grouped.diagonal()
+        self._problem = self._grouped.kernel_problem(self._upper, diagonal)
+        return diagonal
 
     def certified(self, subtree: Subtree, upper: float) -> float:
         """Return a certified bound of a subtree: from the kernel if it reaches ``upper``, else by factorisation."""
