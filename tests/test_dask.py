@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ import partls
 from partls import InvalidInput, Status, WorkersLost, branch_and_bound
 from partls.search import executors
 from tests.families import FAMILIES, correlated
+from tests.test_cli import FIT, document, folder, houses, message  # noqa: F401 -- a fixture
 from tests.test_executors import alone, small_tasks, solved  # noqa: F401 -- a fixture
 from tests.test_limits import fingerprint
 from tests.tolerances import OPTIMUM, VANISHING
@@ -45,7 +45,7 @@ def cut(draw: Callable[..., Any], n_rows: int) -> tuple[int, ...]:
     return tuple(np.diff([0, *cuts, n_rows]).tolist())
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_any_chunking_has_the_objective_of_the_rows_in_memory(data: st.DataObject) -> None:
     family = data.draw(st.sampled_from(sorted(FAMILIES)))
@@ -238,9 +238,8 @@ def test_a_worker_with_another_version_is_refused_by_name(client: Client) -> Non
     address = next(iter(client.nthreads()))
 
     def pretend(version: str) -> None:
-        sys.modules["partls"].__version__ = version  # type: ignore[attr-defined]
+        __import__("partls").__version__ = version
 
-    solved(executor=client)  # so that the package is loaded there
     client.run(pretend, "9.9", workers=[address])
     with pytest.raises(InvalidInput, match=rf"worker {address} has partls 9.9, .* with partls {partls.__version__}"):
         solved(executor=client)
@@ -259,3 +258,31 @@ def test_after_a_lost_scheduler_the_checkpoint_goes_on(tmp_path: Path, small_tas
     assert result.status is Status.OPTIMAL
     assert result.n_nodes >= close.done[0]  # type: ignore[attr-defined]
     assert fingerprint(result)[0] == alone()[0]
+
+
+# The command line
+
+
+def test_the_command_line_folds_files_and_searches_on_a_cluster(
+    folder: Path, client: Client, cluster: LocalCluster  # noqa: F811
+) -> None:
+    address = cluster.scheduler_address
+    for i in range(3):
+        part = pa.Table.from_pandas(houses()[i::3], preserve_index=False)
+        (folder / "rows").mkdir(exist_ok=True)
+        parquet.write_table(part, folder / "rows" / f"{i}.parquet")
+    command = ("fit", folder / "rows", *FIT[2:])
+    alone, here, there = document(*FIT), document(*command), document(*command, "--scheduler", address)
+    assert there["folded"] and not here["folded"]
+    assert there["rows"] == here["rows"] == alone["rows"] == 80
+    for told in (here, there):
+        assert told["objective"] == pytest.approx(alone["objective"], rel=OPTIMUM)
+    for column, row, value, option, told in (
+        ("noise", 3, np.nan, "--drop", '"noise" 1 (of 80 rows)'), ("times", 60, -3, "--weights", "row 61 is -3"),
+    ):  # fmt: skip
+        bad = houses()
+        bad.loc[row, column] = value
+        parquet.write_table(pa.Table.from_pandas(bad), folder / "bad.parquet")
+        command = ("fit", folder / "bad.parquet", *FIT[2:-2], option, "times", "--scheduler", address)
+        assert told in message(*command)
+    assert "no Dask scheduler answers" in message(*FIT, "--scheduler", "nonsense://127.0.0.1:1")

@@ -77,6 +77,7 @@ def fit(
     encoding: source.Encoding = None,
     decimal: source.Decimal = ".",
     memory: source.Memory = source.MEMORY,
+    scheduler: source.Scheduler = None,
     as_json: source.AsJson = False,
 ) -> None:
     """Fit a model to proven optimality.
@@ -87,6 +88,8 @@ def fit(
 
         partls fit houses.parquet --target price --groups groups.csv --out model.json --report model.html
 
+        partls fit sales/ --target sold --groups groups.toml --scheduler tcp://127.0.0.1:8786
+
         partls fit sales.csv.gz --target sold --groups groups.toml --encode onehot --missing mean --standardize
     """
     chosen("--penalty", penalty, ["l2", "l1"])
@@ -94,22 +97,23 @@ def fit(
     chosen("--relaxation", relaxation, _relaxations())
     model_file.check_place(out, "--out")
     model_file.check_place(report, "--report")
-    problem = source.read(
-        data, groups, target=target, weights=weights, drop=drop, encode=encode, missing=missing,
-        standardize=standardize, ungrouped=ungrouped, delimiter=delimiter, encoding=encoding, decimal=decimal,
-        memory=memory,
-    )
-    rows = problem.rows
-    if report is not None and rows.folded:
-        raise InvalidInput(
-            f"--report shows every row, and the {rows.n_rows:,} rows of {data} were folded to save memory: "
-            "allow more with --memory, or leave --report out"
+    with source.cluster(scheduler) as client:
+        problem = source.read(
+            data, groups, target=target, weights=weights, drop=drop, encode=encode, missing=missing,
+            standardize=standardize, ungrouped=ungrouped, delimiter=delimiter, encoding=encoding, decimal=decimal,
+            memory=memory, client=client,
         )
-    model = _fitted(
-        rows, problem.partition, method=method, eta=eta, penalty=penalty, relaxation=relaxation,
-        time_limit=time_limit, gap_tol=gap, n_jobs=n_jobs, ungrouped=ungrouped, fit_intercept=intercept,
-        verbose=int(in_terminal()),
-    )
+        rows = problem.rows
+        if report is not None and rows.folded:
+            raise InvalidInput(
+                f"--report shows every row, and the {rows.n_rows:,} rows of {data} were folded to save memory: "
+                "allow more with --memory, or leave --report out"
+            )
+        model = _fitted(
+            rows, problem.partition, client, method=method, eta=eta, penalty=penalty, relaxation=relaxation,
+            time_limit=time_limit, gap_tol=gap, n_jobs=n_jobs, ungrouped=ungrouped, fit_intercept=intercept,
+            verbose=int(in_terminal()),
+        )
     if out is not None:
         model_file.save(model, rows, problem.preparation, out)
         say_to_people(f"model saved to {out}")
@@ -129,7 +133,7 @@ def fit(
         raise typer.Exit(code)
 
 
-def _fitted(rows: TrainingData, partition: Any, **options: Any) -> PartLSRegressor:
+def _fitted(rows: TrainingData, partition: Any, executor: Any, **options: Any) -> PartLSRegressor:
     """Return the estimator, fitted; that a limit ended the search is told at the end, not as a warning."""
     import numpy as np
 
@@ -140,7 +144,7 @@ def _fitted(rows: TrainingData, partition: Any, **options: Any) -> PartLSRegress
     model = PartLSRegressor(partition, **options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model.fit(rows.X, rows.y, sample_weight=rows.sample_weight)
+        model.fit(rows.X, rows.y, sample_weight=rows.sample_weight, executor=executor)
     model.feature_names_in_ = np.array(rows.columns, dtype=object)
     return model
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,9 +18,11 @@ from formulations.partition import Partition
 from partls.cli.output import in_terminal, say_to_people
 from partls.preparation import Preparation, prepare
 from partls.tables import Table, open_table
-from partls.training_data import DEFAULT_MEMORY, TrainingData, read_rows
+from partls.training_data import DEFAULT_MEMORY, TrainingData, fold_on_cluster, read_rows
 
-Data = Annotated[Path, typer.Argument(help="CSV (any delimiter, gzip or not), Parquet, Arrow/Feather or NPZ.")]
+Data = Annotated[
+    Path, typer.Argument(help="CSV (any delimiter, gzip or not), Parquet (file or folder), Arrow/Feather or NPZ.")
+]
 Target = Annotated[str, typer.Option(metavar="COL", help="Column to explain.")]
 Groups = Annotated[Path, typer.Option(metavar="FILE", help="Groups: TOML, a feature,group table or a 0/1 table.")]
 Weights = Annotated[str | None, typer.Option(metavar="COL", help="Column of row weights.")]
@@ -40,9 +44,13 @@ Eta = Annotated[float, typer.Option(metavar="NUMBER", help="Strength of the pena
 Penalty = Annotated[str, typer.Option(metavar="l2|l1", help="Kind of the penalty.")]
 Intercept = Annotated[bool, typer.Option("--intercept/--no-intercept", help="Whether the model has an intercept.")]
 Standardize = Annotated[bool, typer.Option("--standardize", help="Give all columns mean 0 and standard deviation 1.")]
+Scheduler = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="Fold the rows and search on a Dask cluster, e.g. tcp://host:8786.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one machine-readable document and nothing else.")]
 
 MEMORY = DEFAULT_MEMORY  # MiB
+_PATIENCE = 10  # seconds until a scheduler must have answered
 
 
 def opened(path: Path, *, delimiter: str | None, encoding: str | None, decimal: str) -> Table:
@@ -64,18 +72,24 @@ class Problem:
 def read(
     path: Path, groups: Path, *, target: str, weights: str | None, drop: list[str] | None, encode: str | None,
     missing: str, standardize: bool, ungrouped: str, delimiter: str | None, encoding: str | None, decimal: str,
-    memory: float,
+    memory: float, client: Any = None,
 ) -> Problem:
     """Return DATA and its groups; what is wrong with the groups is told before the rows are read."""
     table = opened(path, delimiter=delimiter, encoding=encoding, decimal=decimal)
     preparation = prepare(table, target=target, weights=weights, drop=drop or [], encode=encode, missing=missing)
     grouped = partition(groups, preparation, ungrouped)
-    return Problem(preparation, grouped, read_again(table, preparation, memory=memory, standardize=standardize))
+    rows = read_again(table, preparation, memory=memory, standardize=standardize, client=client)
+    return Problem(preparation, grouped, rows)
 
 
-def read_again(table: Table, preparation: Preparation, *, memory: float, standardize: bool) -> TrainingData:
-    """Return the rows of a table, prepared as they are said to be."""
-    data = read_rows(table, preparation, memory=memory, watch=lambda chunks: _shown(chunks, table))
+def read_again(
+    table: Table, preparation: Preparation, *, memory: float, standardize: bool, client: Any = None
+) -> TrainingData:
+    """Return the rows of a table, prepared as they are said to be; with a Dask client, folded by its workers."""
+    if client is None:
+        data = read_rows(table, preparation, memory=memory, watch=lambda chunks: _shown(chunks, table))
+    else:
+        data = fold_on_cluster(table, preparation, client)
     if data.n_dropped:
         say_to_people(f"{data.n_dropped:,} rows with missing values were left out, {data.n_rows:,} are used")
     return data.standardised() if standardize else data
@@ -118,3 +132,21 @@ def _shown(chunks: Iterable[Chunk], table: Table) -> Iterator[Chunk]:
             told = f"{rows:,} rows, {speed:,.0f} rows/s"
             progress.update(task, total=None if share is None else 1.0, completed=share or 0.0, told=told)
             yield chunk
+
+
+@contextmanager
+def cluster(address: str | None) -> Iterator[Any]:
+    """Connect to a Dask scheduler; nothing without an address."""
+    if address is None:
+        yield None
+        return
+    try:
+        distributed: Any = import_module("distributed")
+    except ImportError:
+        raise InvalidInput("--scheduler needs Dask: pip install 'partls[dask]'") from None
+    try:
+        client = distributed.Client(address, timeout=_PATIENCE)
+    except (OSError, ValueError, TypeError) as error:
+        raise InvalidInput(f"--scheduler {address}: no Dask scheduler answers there ({error})") from None
+    with client:
+        yield client

@@ -59,6 +59,10 @@ class Table(ABC):
         if not n_rows:
             raise InvalidInput(f"{self.path} has a header but no rows")
 
+    def pieces(self) -> list[Table]:
+        """Return tables that hold all rows, in their order, and can be read at the same time."""
+        return [self]
+
     @abstractmethod
     def _read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield all batches."""
