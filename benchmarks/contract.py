@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,7 +13,7 @@ import numpy as np
 class Problem:
     """minimise ``||X w + t - y||^2 + eta ||beta||^2``  s.t. one sign per group; t = 0 without an intercept.
 
-    beta holds the groups' sums of coefficients.
+    beta holds the groups' sums of coefficients. Rows to predict, if there are any, take no part in the fit.
     """
 
     X: np.ndarray
@@ -21,6 +21,10 @@ class Problem:
     labels: np.ndarray  # group of each column, 0 .. K-1
     fit_intercept: bool = False
     eta: float = 0.0
+    X_test: np.ndarray | None = None
+    y_test: np.ndarray | None = None
+    rational: bool = False  # ask the referee for exact arithmetic: rounding would hide the errors that matter
+    well_posed: bool = True  # otherwise faults are reported, but fail no run: doubles cannot promise an answer
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -38,7 +42,11 @@ class Answer:
     claimed: float = np.nan  # the method's own figure for the objective
     lower_bound: float = np.nan
     nodes: int | None = None
-    notes: dict[str, float | str] = field(default_factory=dict)
+    notes: dict[str, Any] = field(default_factory=dict)
+
+
+class MissingDataError(Exception):
+    """Data that are not here; the message says how to get them. The runner makes rows marked "skipped" of it."""
 
 
 class Method:
@@ -50,9 +58,10 @@ class Method:
     name: ClassVar[str]
     exact: ClassVar[bool] = True  # claims the proven optimum
     signed: ClassVar[bool] = True  # claims coefficients that share a sign in each group
-    trusted: ClassVar[bool] = True  # a wrong answer fails the run; otherwise it is only reported
+    trusted: ClassVar[bool] = True  # ours: a wrong answer fails the run; a peer's is only reported
     penalised: ClassVar[bool] = False  # can take eta > 0
     requires: ClassVar[tuple[str, ...]] = ()  # modules of the bench extra
+    threads: ClassVar[int] = 1  # or a field, where a method takes more
 
     def settings(self) -> dict:
         return asdict(self)  # type: ignore[call-overload]

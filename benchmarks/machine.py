@@ -10,7 +10,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-PACKAGES = ("partls", "numpy", "scipy", "numba", "gurobipy", "pyscipopt")
+PACKAGES = ("partls", "numpy", "scipy", "numba", "scikit-learn", "cvxpy", "gurobipy", "pyscipopt", "daqp")
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.contract import Answer, Problem
+from benchmarks.rational import exact_objective
 
 AGREEMENT = 1e-9  # relative: what two exact methods, or a claim and the data, may differ by
 VANISHING = 1e-12  # of ||y||^2: an objective below this is zero to working precision
@@ -25,6 +26,7 @@ class Score:
     sign_violations: int  # coefficients that would have to change sign
     worst_violation: float  # the largest such coefficient
     gap: float  # between the recomputed objective and the claimed bound
+    test_error: float = np.nan  # mean squared error on the rows to predict
 
     @property
     def feasible(self) -> bool:
@@ -46,11 +48,11 @@ def score(problem: Problem, answer: Answer) -> Score:
     if answer.coef is None:
         return Score(np.nan, 0, 0.0, np.nan)
     coef = np.asarray(answer.coef, dtype=float)
-    beta = np.bincount(problem.labels, coef)
-    objective = float(np.square(problem.X @ coef + answer.intercept - problem.y).sum() + problem.eta * beta @ beta)
+    objective = (exact_objective if problem.rational else _objective)(problem, coef, answer.intercept)
     wrong = np.concatenate([_wrong_side(coef[problem.labels == k]) for k in range(problem.shape[2])])
     gap = max(objective - answer.lower_bound, 0.0) / max(objective, VANISHING * _size(problem))
-    return Score(objective, len(wrong), float(wrong.max(initial=0.0)), gap)
+    test_error = _test_error(problem, coef, answer.intercept)
+    return Score(objective, len(wrong), float(wrong.max(initial=0.0)), gap, test_error)
 
 
 def faults(problem: Problem, entries: Sequence[Entry]) -> list[list[str]]:
@@ -81,6 +83,17 @@ def _faults(problem: Problem, entry: Entry, best: float) -> list[str]:
     if answer.lower_bound - best > slack:
         found.append(f"invalid bound: {_relative(answer.lower_bound, best)} above the best known")
     return found
+
+
+def _objective(problem: Problem, coef: np.ndarray, intercept: float) -> float:
+    beta = np.bincount(problem.labels, coef)
+    return float(np.square(problem.X @ coef + intercept - problem.y).sum() + problem.eta * beta @ beta)
+
+
+def _test_error(problem: Problem, coef: np.ndarray, intercept: float) -> float:
+    if problem.X_test is None:
+        return np.nan
+    return float(np.square(problem.X_test @ coef + intercept - problem.y_test).mean())
 
 
 def _wrong_side(coef: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from os import environ
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks.contract import Answer, Method, Problem
+from benchmarks.contract import Answer, Method, MissingDataError, Problem
 from benchmarks.machine import machine, one_thread, peak_mb, reset_peak, resident_mb, versions
 from benchmarks.referee import Entry, faults, score
 from benchmarks.registry import datasets, methods
@@ -32,10 +32,12 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True)
 class Run:
-    """A method and its settings."""
+    """A method and its settings; a slow one may have a time limit of its own, or fewer seeds than the case."""
 
     method: str
     settings: dict[str, Any] = field(default_factory=dict)
+    time_limit: float | None = None
+    seeds: int | None = None
 
     def make(self) -> Method:
         return methods()[self.method](**self.settings)
@@ -54,17 +56,28 @@ class Case:
     isolated: bool = False  # each run in a process of its own, for its memory
 
 
-def run_case(case: Case) -> Iterator[list[Row]]:
-    """Yield the rows of each seed, with the referee's verdict on all of them."""
+def run_case(case: Case, done: Collection[int] = ()) -> Iterator[list[Row]]:
+    """Yield the rows of each seed that is not done, with the referee's verdict on all of them."""
     with threadpool_limits(1):
         for seed in range(case.seeds):
-            yield _run_seed(case, seed)
+            if seed in done:
+                continue
+            try:
+                problem = datasets()[case.dataset](seed, **case.settings)
+            except MissingDataError as missing:  # and so for all seeds: one set of rows says it
+                yield [_not_here(case, run, seed, str(missing)) for run in runs_of(case, seed)]
+                return
+            yield _run_seed(case, problem, seed)
 
 
-def _run_seed(case: Case, seed: int) -> list[Row]:
-    problem = datasets()[case.dataset](seed, **case.settings)
+def runs_of(case: Case, seed: int) -> list[Run]:
+    """Return the runs made on a seed."""
+    return [run for run in case.runs if run.seeds is None or seed < run.seeds]
+
+
+def _run_seed(case: Case, problem: Problem, seed: int) -> list[Row]:
     rows, entries = [], []
-    for run in case.runs:
+    for run in runs_of(case, seed):
         if case.isolated:
             row, answer = _measure_isolated(case, run, seed)
         else:
@@ -80,6 +93,12 @@ def _run_seed(case: Case, seed: int) -> list[Row]:
     return tidied
 
 
+def _not_here(case: Case, run: Run, seed: int, reason: str) -> Row:
+    row = tidy(_describe_settings(case, run, seed) | {"status": "skipped", "reason": reason})
+    logger.info(describe(row))
+    return row
+
+
 def measure(case: Case, run: Run, problem: Problem, seed: int, *, warm_up: bool) -> tuple[Row, Answer]:
     """Time one method on one problem; what goes wrong inside it becomes a row, not an exception."""
     method, row = run.make(), describe_run(case, run, problem, seed)
@@ -89,7 +108,9 @@ def measure(case: Case, run: Run, problem: Problem, seed: int, *, warm_up: bool)
     try:
         if warm_up:
             method.warm_up(problem)
-        row |= _timed(run, problem, case.time_limit)
+            gc.collect()
+            gc.freeze()  # what is loaded stays: the collections before each timing need not look at it again
+        row |= _timed(run, problem, time_limit_of(case, run))
         answer = row.pop("answer")
     except Exception as error:  # a peer's failure is a result
         logger.debug("%s failed", run.method, exc_info=True)
@@ -126,7 +147,7 @@ def _measure_isolated(case: Case, run: Run, seed: int) -> tuple[Row, Answer]:
 
     environment = environ | one_thread()
     command = [sys.executable, "-m", "benchmarks.isolated"]
-    patience = 5 * case.time_limit + 60  # warm-up, set-up and, for short runs, repeats
+    patience = 5 * time_limit_of(case, run) + 60  # warm-up, set-up and, for short runs, repeats
     try:
         done = subprocess.run(
             command, input=request(case, run, seed), capture_output=True, text=True, cwd=ROOT, env=environment,
@@ -146,13 +167,23 @@ def is_wrong(row: Row) -> bool:
     return bool(row["trusted"]) and (bool(row["faults"]) or row["status"] == "failed")
 
 
+def time_limit_of(case: Case, run: Run) -> float:
+    return case.time_limit if run.time_limit is None else run.time_limit
+
+
 def describe_run(case: Case, run: Run, problem: Problem, seed: int) -> Row:
     N, M, K = problem.shape
+    row = _describe_settings(case, run, seed)
+    return row | {"N": N, "M": M, "K": K, "trusted": bool(row["trusted"]) and problem.well_posed}
+
+
+def _describe_settings(case: Case, run: Run, seed: int) -> Row:
+    method = run.make()
     return {
-        "case": case.key, "dataset": case.dataset, "settings": json.dumps(case.settings), "N": N, "M": M, "K": K,
-        "method": run.method, "method_settings": json.dumps(run.make().settings()),
-        "trusted": run.make().trusted, "seed": seed, "time_limit": case.time_limit, "isolated": case.isolated,
-        "reason": "", "notes": "", "threads": 1, "versions": versions(), "machine": machine(),
+        "case": case.key, "dataset": case.dataset, "settings": json.dumps(case.settings), "method": run.method,
+        "method_settings": json.dumps(method.settings()), "trusted": method.trusted, "seed": seed,
+        "time_limit": time_limit_of(case, run), "isolated": case.isolated, "reason": "", "notes": "",
+        "threads": method.threads, "versions": versions(), "machine": machine(),
     }
 
 

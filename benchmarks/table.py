@@ -12,12 +12,12 @@ TEXT = ("case", "dataset", "settings", "method", "method_settings", "status", "r
         "machine")
 WHOLE = ("seed", "N", "M", "K", "trusted", "nodes", "repeats", "sign_violations", "threads", "isolated")
 NUMBERS = ("seconds", "cpu_seconds", "time_limit", "objective", "claimed", "lower_bound", "gap", "worst_violation",
-           "resident_mb", "peak_mb")
+           "test_error", "resident_mb", "peak_mb")
 COLUMNS = (
     "case", "dataset", "settings", "N", "M", "K", "method", "method_settings", "trusted", "seed", "status", "reason",
-    "objective", "claimed", "lower_bound", "gap", "sign_violations", "worst_violation", "faults", "nodes", "seconds",
-    "cpu_seconds", "repeats", "time_limit", "resident_mb", "peak_mb", "isolated", "threads", "notes", "versions",
-    "machine",
+    "objective", "claimed", "lower_bound", "gap", "sign_violations", "worst_violation", "test_error", "faults", "nodes",
+    "seconds", "cpu_seconds", "repeats", "time_limit", "resident_mb", "peak_mb", "isolated", "threads", "notes",
+    "versions", "machine",
 )
 
 Row = dict[str, Any]

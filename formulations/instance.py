@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
@@ -65,7 +66,7 @@ class Instance:
             folded = fold_blocks(X, y, sample_weight)
             X, y, sample_weight = folded.rows.X, folded.rows.y, folded.rows.sample_weight
             columns = folded.columns if columns is None else columns
-        names = tuple(columns) if columns is not None else column_names(X)
+        names = _checked_columns(columns) if columns is not None else column_names(X)
         self.X = _view(as_matrix(X, names))
         n_rows, n_columns = self.X.shape
         if names is not None and len(names) != n_columns:
@@ -134,6 +135,8 @@ class Instance:
         """
         residual = self.residual(coef, intercept)
         weighted = residual if self.sample_weight is None else residual * self.sample_weight
+        if self.eta == 0:  # no penalty, however large beta is
+            return float(residual @ weighted)
         beta = self.group_sums(coef)
         if self.fit_intercept and self.penalize_intercept:
             beta = np.append(beta, intercept)
@@ -175,10 +178,16 @@ def _view(array: Floats) -> Floats:
     return view
 
 
+def _checked_columns(columns: Any) -> tuple[Any, ...]:
+    if isinstance(columns, str) or not isinstance(columns, Iterable):
+        raise InvalidInput(f"columns={columns!r} must be a list with the name of each column")
+    return tuple(columns)
+
+
 def _checked_eta(eta: Any) -> float:
     try:
         value = float(eta)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidInput(f"eta={eta!r} is not a number") from None
     if not (np.isfinite(value) and value >= 0):
         raise InvalidInput(f"eta={eta!r} must be a finite number >= 0")

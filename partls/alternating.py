@@ -6,11 +6,12 @@ on the number of threads or on their timing.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, wait
 from dataclasses import dataclass, field
 from math import inf
 
@@ -19,14 +20,19 @@ import numpy as np
 from formulations.data import Floats
 from formulations.instance import Instance
 from formulations.signs import SignPattern
+from partls.interrupts import Keyboard
 from partls.progress import Observer, SearchProgress
 from partls.result import StartTrace, Status
+from partls.search.contradiction import Contradiction, check_claim
 from partls.search.halves import Halves, NonnegativeHalves, Split
 from partls.search.incumbents import leaf
 from partls.search.starts import STRATEGIES, Starts
 from partls.search.subtree import Incumbent
+from partls.search.workers import DaemonThreads, wait_for, within_reason
 from relaxations.active_set import ActiveSetRelaxation, OrthogonalBounder
-from relaxations.bound import Bounder, Relaxation
+from relaxations.bound import Bound, Bounder, Relaxation, ask
+
+logger = logging.getLogger("partls")
 
 HALVES = ("nnls", "simplex")
 POLISHES = ("flips", "signs", "none")
@@ -50,6 +56,7 @@ class AlternatingOptions:
     progress: bool | Observer = False
     root: SignPattern | None = None
     start: SignPattern | None = None
+    keyboard: Keyboard = field(default_factory=Keyboard)
 
 
 @dataclass
@@ -70,23 +77,46 @@ def alternate(instance: Instance, options: AlternatingOptions, began: float) -> 
     if not len(reduction.R):  # no column has any effect: zero coefficients are as good as any
         flat = Incumbent(reduction.rest, np.zeros(reduction.n_columns))
         return AlternatingOutcome(flat, flat.value, None, Counter({"starts": 0}), ())
-    bounder = options.relaxation.prepare(instance)
-    lower = _root_bound(instance, bounder, root)
+    deadline = inf if options.time_limit is None else began + options.time_limit
+
+    def is_over() -> bool:
+        options.keyboard.listen()
+        return options.keyboard.pressed or time.perf_counter() > deadline
+
+    bounder, lower = _bounder_and_bound(instance, options.relaxation, root, is_over)
     starts = Starts(reduction, root, options.starts, bounder, options.seed, options.start)
     run = _Run(instance, options, root, starts, began)
     run.run(lower)
+    try:
+        check_claim(options.relaxation.name, root, lower, run.best(), float(reduction.z @ reduction.z) + reduction.rest)
+    except Contradiction as found:
+        logger.warning("%s", found)
+        lower = _least_squares_bound(instance, root)
     counts = Counter({"starts": len(run.attempts)})
     ordered = sorted(run.attempts, key=lambda attempt: attempt.number)
     trace = tuple(attempt.trace(reduction.scale) for attempt in ordered)
     return AlternatingOutcome(_settled(Split(reduction, root), run.best()), lower, run.limit, counts, trace)
 
 
-def _root_bound(instance: Instance, bounder: Bounder, root: SignPattern) -> float:
-    """Return the certified bound (reduced units) on every solution: the relaxation's, else least squares'."""
-    value = bounder.bound(root).value
-    if not np.isfinite(value):
-        value = OrthogonalBounder(instance.reduction).bound(root).value
-    return max(value / instance.reduction.scale, 0.0)
+def _bounder_and_bound(instance: Instance, relaxation: Relaxation, root: SignPattern, is_over: Callable[[], bool]
+                       ) -> tuple[Bounder, float]:
+    """Return a bounder and the certified bound (reduced units) of the root: the relaxation's, else least squares'."""
+    def asked() -> tuple[Bounder, Bound]:
+        bounder = relaxation.prepare(instance)
+        return bounder, ask(bounder, root)
+
+    quick = isinstance(relaxation, ActiveSetRelaxation)
+    answer = asked() if quick else within_reason(asked, is_over)
+    if answer is None:  # it hangs
+        return OrthogonalBounder(instance.reduction), _least_squares_bound(instance, root)
+    bounder, bound = answer
+    if bound.status.trusted and np.isfinite(bound.value):
+        return bounder, max(bound.value / instance.reduction.scale, 0.0)
+    return bounder, _least_squares_bound(instance, root)
+
+
+def _least_squares_bound(instance: Instance, root: SignPattern) -> float:
+    return max(OrthogonalBounder(instance.reduction).bound(root).value / instance.reduction.scale, 0.0)
 
 
 def _settled(split: Split, best: Incumbent) -> Incumbent:
@@ -139,6 +169,8 @@ class _Run:
         self._deadline = inf if options.time_limit is None else began + options.time_limit
         self._numbers = iter(range(options.n_starts))  # each is handed out once
         self._local = threading.local()
+        # Foreign code may hang: it runs where it can be left behind.
+        self._is_simple = options.n_jobs == 1 and isinstance(options.relaxation, ActiveSetRelaxation)
 
     def run(self, lower: float) -> None:
         """Make every start, or as many as the time limit and the keyboard allow."""
@@ -150,7 +182,7 @@ class _Run:
                 tell(n_done, n_starts - n_done, self.best().value * scale, lower * scale)
 
             try:
-                for _ in self._in_turn() if self._options.n_jobs == 1 else self._in_threads():
+                for _ in self._in_turn() if self._is_simple else self._in_threads():
                     if self._options.progress:
                         show(progress.update)
             except KeyboardInterrupt:
@@ -174,17 +206,22 @@ class _Run:
 
     def _in_threads(self) -> Iterator[None]:
         """Let every thread do so while this one watches the keyboard, and yield now and then."""
-        pool = ThreadPoolExecutor(self._options.n_jobs)
+        pool = DaemonThreads(self._options.n_jobs)
+        left = {pool.submit(lambda: deque(self._in_turn(), maxlen=0)) for _ in range(self._options.n_jobs)}
         try:
-            left = {pool.submit(lambda: deque(self._in_turn(), maxlen=0)) for _ in range(self._options.n_jobs)}
-            while left:
+            while left and not self._is_late():
                 done, left = wait(left, timeout=_POLL, return_when=FIRST_EXCEPTION)
                 for future in done:
                     future.result()  # raises what the thread has raised
+                self._options.keyboard.listen()
                 yield
         finally:
             self._deadline = -inf  # whatever has happened, no thread works on
+            wait_for(list(left), lambda: True)
             pool.shutdown()
+        for future in left:
+            if future.done():
+                future.result()
 
     def _attempt(self, number: int) -> None:
         """Alternate from one start until nothing is gained, then polish."""
@@ -231,6 +268,9 @@ class _Run:
         return time.perf_counter() - self._began
 
     def _is_late(self) -> bool:
+        if self._options.keyboard.pressed:
+            self.limit = Status.INTERRUPTED
+            return True
         if time.perf_counter() <= self._deadline:
             return False
         self.limit = Status.TIME_LIMIT

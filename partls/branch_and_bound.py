@@ -8,6 +8,7 @@ explores, on how many there are or on their timing.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import Counter, deque
 from contextlib import suppress
@@ -23,6 +24,7 @@ from partls.progress import SearchProgress
 from partls.result import ABSOLUTE_TOLERANCE, Status
 from partls.search.checkpoint import SearchState
 from partls.search.compiled import CompiledExplorer
+from partls.search.contradiction import Contradiction
 from partls.search.crew import Crew, Task, Threads
 from partls.search.executors import hire
 from partls.search.explorers import Explorers, SearchProblem, is_native
@@ -30,8 +32,12 @@ from partls.search.frontier import Frontier, at_least
 from partls.search.incumbents import compiled_incumbent, exact_fit_nearby, interpolating, leaf, plain_incumbent
 from partls.search.options import SearchOptions, SearchOutcome
 from partls.search.subtree import Exploration, Incumbent, Subtree, Tolerances, round_to_signs
+from partls.search.workers import GRACE, within_reason
 from relaxations.active_set import ActiveSetRelaxation, GroupedProblem, group_columns
 from relaxations.bound import is_sequential
+from relaxations.kernel import load
+
+logger = logging.getLogger("partls")
 
 _NO_LOCAL_SEARCH = 12  # groups: smaller trees need no incumbent to start with
 _FIRST_WORK = 1e7  # nodes times M^2 explored in the caller's thread, which cannot be interrupted, before any other
@@ -60,16 +66,20 @@ def branch_and_bound(instance: Instance, options: SearchOptions) -> SearchOutcom
         return SearchOutcome(exact_fit, 0.0, None, Counter({"nodes": 0}))
     grouped = group_columns(reduction)
     native = isinstance(options.relaxation, ActiveSetRelaxation) and is_native(grouped)
-    incumbent = _first_incumbent(grouped, root, options, tolerances, native)
+    if native and options.time_limit is not None:  # what may have to be compiled does not count
+        load("partls.search._flips")
+        load("partls.search._walk")
+    deadline = inf if options.time_limit is None else time.perf_counter() + options.time_limit
+    incumbent = _first_incumbent(grouped, root, options, tolerances, native, deadline)
     problem = SearchProblem(instance, options.relaxation, options.branching, tolerances, incumbent.value)
-    search = _Search(problem, problem.explorers(grouped), options, incumbent, root)
+    search = _Search(problem, problem.explorers(grouped), options, incumbent, root, deadline)
     if options.checkpoint is not None and (state := options.checkpoint.load(root)) is not None:
         search.resume(state, leaf(reduction, state.signs))
     return search.run()
 
 
 def _first_incumbent(grouped: GroupedProblem, root: SignPattern, options: SearchOptions, tolerances: Tolerances,
-                     native: bool) -> Incumbent:
+                     native: bool, deadline: float) -> Incumbent:
     """Return a feasible solution to start from."""
     reduction = grouped.reduction
     relaxed = grouped.to_reduced(grouped.point)
@@ -81,7 +91,9 @@ def _first_incumbent(grouped: GroupedProblem, root: SignPattern, options: Search
         found = compiled_incumbent(grouped, root, candidates)
         wide = grouped.R.shape[0] < grouped.R.shape[1] and found.value > tolerances.absolute
         return exact_fit_nearby(reduction, root, found, tolerances.absolute) if wide else found
-    return plain_incumbent(reduction, root, candidates)
+    return plain_incumbent(
+        reduction, root, candidates, relaxed, lambda: options.keyboard.pressed or time.perf_counter() > deadline
+    )
 
 
 @dataclass(eq=False)
@@ -97,12 +109,12 @@ class _Search:
     """The state of one run: open subtrees, those in hand, incumbent, certified bound of what is closed."""
 
     def __init__(self, problem: SearchProblem, explorers: Explorers, options: SearchOptions, incumbent: Incumbent,
-                 root: SignPattern) -> None:
+                 root: SignPattern, deadline: float) -> None:
         reduction = problem.instance.reduction
         self._problem, self._explorers, self._options = problem, explorers, options
         self._incumbent, self._scale, self._labels = incumbent, reduction.scale, reduction.labels
         self._root = root
-        self._open = Frontier([Subtree(root)], best_first=options.best_first)
+        self._open = self._frontier([Subtree(root)])
         self._in_hand: deque[_InHand] = deque()  # they count as open if the search ends before they are merged
         self._closed = inf
         self._counts: Counter[str] = Counter()
@@ -110,7 +122,8 @@ class _Search:
         self._limit: Status | None = None
         self._native = isinstance(explorers.main, CompiledExplorer)
         self._strengthened = not self._native
-        self._deadline = inf if options.time_limit is None else time.perf_counter() + options.time_limit
+        self._proved = 0.0  # a sum of squares and a penalty
+        self._deadline, self._keyboard = deadline, options.keyboard
         self._first_budget = int(np.clip(_FIRST_WORK / len(incumbent.v) ** 2, 64, _STRENGTHEN_AFTER))
         self._budget = _GENERIC_BUDGET
         if self._native:
@@ -118,14 +131,18 @@ class _Search:
 
     def resume(self, state: SearchState, incumbent: Incumbent) -> None:
         """Go on from where an earlier run has stopped."""
-        self._open = Frontier(state.open, best_first=self._options.best_first)
-        self._closed, self._counts = state.closed, Counter(state.counts)
+        self._open, self._closed, self._proved = self._frontier(state.open), state.closed, state.proved
+        self._counts = Counter(state.counts)
         self._incumbent = min(self._incumbent, incumbent, key=lambda found: found.value)
+
+    def _frontier(self, subtrees: list[Subtree]) -> Frontier:
+        return Frontier(subtrees, best_first=self._options.best_first, most=self._options.max_open_nodes)
 
     def _save(self, *, now: bool = False) -> None:
         if self._options.checkpoint is not None:
             signs = round_to_signs(self._incumbent.v, self._labels, self._root)
-            self._options.checkpoint.save(SearchState(signs, self._closed, self._counts, self._all_open()), now=now)
+            state = SearchState(signs, self._closed, self._proved, self._counts, self._all_open())
+            self._options.checkpoint.save(state, now=now)
 
     def _all_open(self) -> list[Subtree]:
         return [*self._open, *(handed.subtree for handed in self._in_hand)]
@@ -134,12 +151,28 @@ class _Search:
         """Search until nothing is open or a limit is reached; then certify what was left open."""
         with SearchProgress(self._options.progress) as progress:
             try:
-                self._run(progress)
+                try:
+                    self._run(progress)
+                except Contradiction as found:
+                    self._start_over(found)
+                    self._run(progress)
             finally:
                 self._save(now=True)  # also when the workers are lost
-            lower = self._certified_bound()
-            progress.finish(self._counts["nodes"], len(self._open), *self._in_original_units(lower))
-        return SearchOutcome(self._incumbent, lower, self._limit, self._counts)
+            self._proved = max(self._proved, self._certified_bound())
+            self._save(now=True)
+            progress.finish(self._counts["nodes"], len(self._open), *self._in_original_units(self._proved))
+        return SearchOutcome(self._incumbent, self._proved, self._limit, self._counts)
+
+    def _start_over(self, contradiction: Contradiction) -> None:
+        """Forget what an unsound relaxation has proved, and search by factorisation, which needs no trust."""
+        logger.warning("%s", contradiction)
+        self._counts[f"contradicted: {contradiction.relaxation}"] += 1
+        self._incumbent = min(self._incumbent, contradiction.found, key=lambda found: found.value)
+        self._explorers, self._native = Explorers(self._explorers.fallback, self._explorers.fallback), False
+        self._options = replace(self._options, executor=None)
+        self._open, self._closed, self._proved = self._frontier([Subtree(self._root)]), inf, 0.0
+        self._in_hand.clear()
+        self._stop = np.zeros(1, np.uint8)
 
     def _run(self, progress: SearchProgress) -> None:
         crew: Crew | None = None
@@ -152,7 +185,7 @@ class _Search:
                     self._work(crew)
                 self._save()
                 progress.update(self._counts["nodes"], len(self._open), *self._in_original_units(self._estimate()))
-        except KeyboardInterrupt:
+        except KeyboardInterrupt:  # an observer's wish
             self._limit = Status.INTERRUPTED
         finally:
             self._end(crew)
@@ -183,7 +216,8 @@ class _Search:
         if crew is not None:
             crew.close()
         if isinstance(self._explorers.main, CompiledExplorer):
-            self._problem = replace(self._problem, diagonal=self._explorers.main.strengthen())
+            diagonal = within_reason(self._explorers.main.strengthen, self._is_over)
+            self._problem = replace(self._problem, diagonal=diagonal)
         self._strengthened = True
         return None
 
@@ -192,7 +226,7 @@ class _Search:
         incumbent = self._incumbent
         for _ in range(_ROUND):
             self._hand_out(crew)
-            if not self._in_hand:
+            if not self._in_hand or self._is_over():
                 return
             result = self._awaited(crew, self._in_hand[0])
             if result is None:
@@ -205,7 +239,8 @@ class _Search:
         """Fill the window, as far as the nodes left allow."""
         width = isqrt(self._counts["nodes"] // _GROWTH)
         window = max(_ROUND, min(width, _LARGEST_WINDOW))
-        largest = max(self._budget, min(width, _LARGEST_BUDGET))
+        least = _DEPTH_FIRST_BUDGET if self._native and self._open.is_depth_first else self._budget
+        largest = max(least, min(width, _LARGEST_BUDGET))
         left = self._nodes_left()
         if not self._strengthened:
             left = min(left, _STRENGTHEN_AFTER - self._counts["nodes"])
@@ -225,9 +260,16 @@ class _Search:
     def _awaited(self, crew: Crew, handed: _InHand) -> Exploration | None:
         """Return the result of a task, or None once time is up."""
         while (result := crew.wait(handed.ticket, _POLL)) is None:
-            if time.perf_counter() > self._deadline:
+            if self._is_over():
                 return None
         return result
+
+    def _is_over(self) -> bool:
+        """Look at the clock and the keyboard, and tell the threads."""
+        self._keyboard.listen()
+        if self._keyboard.pressed or time.perf_counter() > self._deadline:
+            self._stop[0] = 1
+        return bool(self._stop[0])
 
     def _merge(self, result: Exploration) -> None:
         """Merge the result of the task that was handed out first."""
@@ -255,7 +297,9 @@ class _Search:
     # Bounds and limits
 
     def _finished(self) -> bool:
-        if time.perf_counter() > self._deadline:
+        if self._keyboard.pressed:
+            self._limit = Status.INTERRUPTED
+        elif time.perf_counter() > self._deadline:
             self._limit = Status.TIME_LIMIT
         elif self._nodes_left() <= 0:
             self._limit = Status.NODE_LIMIT
@@ -271,7 +315,7 @@ class _Search:
     def _estimate(self) -> float:
         """Return the bound so far, open subtrees at their own word: for progress and for deciding to stop."""
         in_hand = min((at_least(handed.subtree.bound) for handed in self._in_hand), default=inf)
-        return max(min(self._closed, self._open.lowest(), in_hand, self._incumbent.value), 0.0)
+        return max(min(self._closed, self._open.lowest(), in_hand, self._incumbent.value), self._proved)
 
     def _certified_bound(self) -> float:
         """Return the lower bound with every open subtree certified, each as far as the others make it matter."""
@@ -282,7 +326,8 @@ class _Search:
         for subtree in self._open:
             if lower <= 0.0:  # a sum of squares and a penalty
                 return 0.0
-            if time.perf_counter() > deadline:  # the whole tree's bound holds for every part of it
+            # The whole tree's bound holds for every part of it.
+            if time.perf_counter() > min(deadline, self._keyboard.pressed_at + GRACE):
                 return max(min(lower, certified(Subtree(self._root), aim)), 0.0)
             lower = min(lower, certified(subtree, aim))
         return max(lower, 0.0)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from partls.progress import SearchProgress, SearchState
-from partls.result import Result
+from partls.result import PROVEN, Result
 
 __all__ = ["CallbackSupport", "FitReporter", "with_callbacks"]
 
@@ -35,7 +35,8 @@ class FitReporter:
         self.histories: list[tuple[SearchState, ...]] = []  # one for each target
         self._rounds: list[SearchState] = []
         self._estimator, self._data = estimator, {"X": X, "y": y}
-        self._line = SearchProgress(bool(estimator.verbose))
+        units = {"done": "starts", "left": "to go"} if estimator.method == "alternating" else {}
+        self._line = SearchProgress(bool(estimator.verbose), **units)
         self._context = None
         if getattr(estimator, "_skl_callbacks", None):
             self._context = estimator._init_callback_context(max_subtasks=None)
@@ -71,6 +72,7 @@ class FitReporter:
 
     def end_target(self, result: Result) -> None:
         """Close the history of one target with its result."""
-        last = SearchState(result.n_nodes, 0, result.objective, result.lower_bound, result.seconds)
+        n_open = self._rounds[-1].n_open if self._rounds and result.status not in PROVEN else 0
+        last = SearchState(result.n_nodes, n_open, result.objective, result.lower_bound, result.seconds)
         self.histories.append((*self._rounds, last))
         self._rounds = []

@@ -18,6 +18,7 @@ from formulations.errors import InvalidInput
 from formulations.instance import Instance
 from formulations.reduction import Reduction
 from formulations.signs import SignPattern
+from partls.interrupts import Keyboard
 from partls.result import Solution, Status
 from partls.search.incumbents import leaf
 from partls.search.subtree import Incumbent
@@ -29,6 +30,7 @@ from relaxations.sign_constrained import solve_signed
 MAX_GROUPS = 24
 _BLOCK_GROUPS = 10  # patterns are solved 2^10 at a time: enough to amortise, little to hold
 _SAMPLE_GROUPS = 7
+_BLOCK_WORK = 1e8  # patterns times M^2 in a block: Ctrl-C and the clock wait for it
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +47,10 @@ class Block:
 class PatternSolver:
     """Solves blocks of sign patterns of one instance; memory O(K M^2), whatever K."""
 
-    def __init__(self, reduction: Reduction, root: SignPattern) -> None:
+    def __init__(self, reduction: Reduction, root: SignPattern, keyboard: Keyboard | None = None) -> None:
         self.reduction = reduction
         self._root = root
+        self._keyboard = keyboard or Keyboard()
         self._grouped: GroupedProblem = group_columns(reduction)
         self._native = self._grouped.reliable and not reduction.l1.any()
         self._safe = SafeBound(reduction)
@@ -70,7 +73,8 @@ class PatternSolver:
 
     def blocks(self, *, coefs: bool = False, block_groups: int = _BLOCK_GROUPS) -> Iterator[Block]:
         """Yield blocks until every pattern is solved."""
-        split = max(len(self._groups) - block_groups, 0)
+        affordable = int(np.log2(max(_BLOCK_WORK / self.reduction.n_columns**2, 1.0)))
+        split = max(len(self._groups) - min(block_groups, affordable), 0)
         head, tail = self._groups[:split], self._groups[split:]
         for signs in product((1, -1), repeat=split):
             prefix = list(self._root.values)
@@ -112,6 +116,7 @@ class PatternSolver:
         coefs = np.zeros((len(patterns), reduction.n_columns))
         values, certified = np.empty(len(patterns)), np.empty(len(patterns))
         for i, pattern in enumerate(patterns):
+            self._keyboard.check()
             signs = reduction.column_signs(SignPattern(tuple(pattern.tolist())))
             coefs[i] = solve_signed(reduction, signs, coefs[i - 1])
             values[i] = reduction.objective(coefs[i]) / reduction.scale
@@ -128,6 +133,7 @@ class PatternSolver:
         tight = gap <= np.where(sound, 1e-10 * block.values + 1e-13 * size, 0.0)
         best = block.best
         for i in np.flatnonzero(~tight):
+            self._keyboard.check()
             pattern = SignPattern(tuple(block.patterns[i].tolist()))
             solution = leaf(reduction, pattern)
             block.values[i] = solution.value
@@ -150,10 +156,11 @@ class EnumerationOutcome:
 
 
 def enumerate_patterns(instance: Instance, *, root: SignPattern | None = None, keep: str | int = "best",
-                       time_limit: float | None = None, max_groups: int = MAX_GROUPS) -> EnumerationOutcome:
+                       time_limit: float | None = None, max_groups: int = MAX_GROUPS,
+                       keyboard: Keyboard | None = None) -> EnumerationOutcome:
     """Return the optimum over all sign patterns and the best ``keep`` solutions ("best", "all" or a number)."""
     reduction = instance.reduction
-    solver = PatternSolver(reduction, root or SignPattern.free(reduction.n_groups))
+    solver = PatternSolver(reduction, root or SignPattern.free(reduction.n_groups), keyboard)
     n_kept = checked_keep(keep, solver.n_patterns)
     if solver.n_groups > max_groups:
         raise InvalidInput(_too_many(solver, max_groups))
@@ -166,6 +173,8 @@ def enumerate_patterns(instance: Instance, *, root: SignPattern | None = None, k
             best = block.best if best is None else min(best, block.best, key=lambda incumbent: incumbent.value)
             _keep_best(kept, block, n_kept)
             done += len(block.values)  # last: a block cut short by Ctrl-C does not count
+            if done < solver.n_patterns:
+                solver._keyboard.check()
             if time.perf_counter() > deadline and done < solver.n_patterns:
                 limit = Status.TIME_LIMIT
                 break

@@ -21,6 +21,7 @@ from formulations.errors import InvalidInput, listing
 from formulations.instance import Instance
 from partls import explain
 from partls.callbacks import CallbackSupport, FitReporter, with_callbacks
+from partls.interrupts import keyboard
 from partls.options import a_priori_signs, nonnegative
 from partls.persistence import SavedModel, load_model, save_model
 from partls.result import Result, Status
@@ -45,6 +46,8 @@ class PartLSRegressor(CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEst
         How to search; see ``partls.solve``.
     eta, penalty, fit_intercept, penalize_intercept, ungrouped
         The problem; see ``partls.Instance``.
+    checkpoint : path, optional
+        Where the state of the search is kept; if the file exists, the search goes on from there. For one target.
     verbose : int
         Show a live line while the search runs. Where scikit-learn has callbacks (1.9 and later),
         ``set_callbacks(ProgressBar())`` works too, and a callback that asks to stop ends the search.
@@ -97,6 +100,7 @@ class PartLSRegressor(CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEst
         node_limit: int | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
+        checkpoint: Any = None,
         verbose: int = 0,
     ) -> None:
         self.groups = groups
@@ -115,9 +119,11 @@ class PartLSRegressor(CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEst
         self.node_limit = node_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.checkpoint = checkpoint
         self.verbose = verbose
 
     @with_callbacks
+    @keyboard()
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, executor: Any = None) -> Self:
         """Fit the model: the proven optimum, or the best found when a limit or Ctrl-C ends the search.
 
@@ -275,11 +281,16 @@ class PartLSRegressor(CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEst
                        hurry: bool, executor: Any) -> tuple[Result, ...]:
         """Solve target after target within one time limit; after Ctrl-C the others get a quick answer each."""
         began = time.perf_counter()
+        checkpoint = getattr(self, "checkpoint", None)  # cross-validation has none
+        if checkpoint is not None and y.ndim == 2:
+            raise InvalidInput("checkpoint is for one target: fit the targets one by one, each with a file of its own")
         results: list[Result] = []
         for target in np.atleast_2d(y.T):
             left = None if time_limit is None else max(time_limit - (time.perf_counter() - began), 0.0)
             options = self._search_options(left, hurry) | {"executor": executor}
-            result = solve_instance(instance.replace(y=target), signs=self.signs, progress=reporter, **options)
+            result = solve_instance(
+                instance.replace(y=target), signs=self.signs, progress=reporter, checkpoint=checkpoint, **options
+            )
             hurry |= result.status is Status.INTERRUPTED
             results.append(shortest(result, a_priori_signs(instance, self.signs)))
             reporter.end_target(results[-1])

@@ -16,6 +16,7 @@ from formulations.instance import Instance
 from partls.callbacks import with_callbacks
 from partls.estimator import PartLSRegressor
 from partls.eta_path import EtaPath
+from partls.interrupts import keyboard
 from partls.options import nonnegative
 from partls.progress import counted
 from partls.result import Result, Status
@@ -94,6 +95,7 @@ class PartLSRegressorCV(PartLSRegressor):
         self.verbose = verbose
 
     @with_callbacks
+    @keyboard()
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose eta by cross-validation and fit all rows with it; arguments as in ``PartLSRegressor.fit``."""
         X, y = self._validated(X, y)

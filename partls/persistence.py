@@ -88,7 +88,7 @@ def _settings(model: Any) -> dict[str, Any]:
     """Return the parameters that describe the fit; the groups are saved as they were paired."""
     from partls.estimator import PartLSRegressor
 
-    names = PartLSRegressor().get_params().keys() - {"groups", "eta"}
+    names = PartLSRegressor().get_params().keys() - {"groups", "eta", "checkpoint"}
     # Where eta was chosen by cross-validation, the file holds the estimator with that eta.
     eta = model.eta_ if hasattr(model, "eta_") else model.eta
     return {"eta": eta, **{name: getattr(model, name) for name in sorted(names)}}
@@ -143,7 +143,9 @@ def _parsed(path: Path) -> Any:
 
     try:
         return json.loads(path.read_bytes(), parse_constant=no_constant, object_pairs_hook=unique)
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except InvalidInput:
+        raise
+    except ValueError as error:  # no JSON, no Unicode, or a number of too many digits
         raise InvalidInput(f"it is not JSON ({error})") from None
     except RecursionError:
         raise InvalidInput("it is nested too deeply") from None
@@ -231,7 +233,7 @@ def _tuple(columns: list[str] | None) -> tuple[str, ...] | None:
 def _checked_settings(settings: dict[str, Any]) -> dict[str, Any]:
     from partls.estimator import PartLSRegressor
 
-    known = set(PartLSRegressor().get_params()) - {"groups"}
+    known = set(PartLSRegressor().get_params()) - {"groups", "checkpoint"}
     if unknown := sorted(set(settings) - known):
         raise InvalidInput(f'"settings" holds {listing(unknown)}, which this release of partls does not know')
     return settings

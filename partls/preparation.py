@@ -171,7 +171,7 @@ def prepare(
         raise InvalidInput(f'{table.path} has no columns beside the target "{target}" and those left out')
     for name, option in ((target, "--target"), (weights, "--weights")):
         if name is not None and table.kinds[name] != "number":
-            raise InvalidInput(f'{option}: column "{name}" holds {_HOLDS[table.kinds[name]]}, not numbers')
+            raise InvalidInput(f'{option}: column "{name}" holds {_HOLDS[table.kinds[name]]}, not numbers{table.hint}')
     _refuse_kinds(table, features, encode)
     text = [name for name in features if table.kinds[name] == "text"]
     levels = _levels(table, text, missing)
@@ -191,7 +191,7 @@ def _refuse_kinds(table: Table, features: Iterable[str], encode: str | None) -> 
     if "text" in kinds and encode is None:
         problems.append(
             f"{len(kinds['text'])} column(s) hold text: {listing(kinds['text'], limit=20)}; turn each value into a 0/1 "
-            "column with --encode onehot, or leave them out with --drop"
+            f"column with --encode onehot, or leave them out with --drop{table.hint}"
         )
     for kind in ("date", "other"):
         if kind in kinds:

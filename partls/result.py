@@ -31,6 +31,9 @@ class Status(Enum):
     HEURISTIC = "heuristic"  # no proof was attempted
 
 
+PROVEN = (Status.OPTIMAL, Status.GAP_REACHED)
+
+
 @dataclass(frozen=True)
 class Solution:
     """One sign pattern and the best coefficients under it."""

@@ -17,6 +17,7 @@ from formulations.signs import SignPattern
 from partls.alternating import HALVES, POLISHES, AlternatingOptions, alternate
 from partls.branch_and_bound import branch_and_bound
 from partls.enumeration import MAX_GROUPS, checked_keep, enumerate_patterns
+from partls.interrupts import Keyboard, keyboard, raising
 from partls.options import (
     a_priori_signs,
     at_least_one,
@@ -90,6 +91,7 @@ def solve(
     certificate: str | os.PathLike[str] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_interval: float = 10.0,
+    max_open_nodes: int | None = None,
 ) -> Result:
     """Return the global optimum of ``||X w + t - y||^2 + eta * penalty(beta)`` with one sign per group, and its proof.
 
@@ -153,6 +155,15 @@ def solve(
     checkpoint : path, optional
         Where branch and bound writes its open subtrees and its incumbent, every ``checkpoint_interval`` seconds and at
         its end. If the file exists, the search goes on from there; counts and ``node_limit`` go on too.
+    max_open_nodes : int, optional
+        Bounds the memory of ``search="best-first"``: while more subtrees are open than this, the search goes on
+        depth-first, which leaves few. Its bound stays valid; it rises later.
+
+    Notes
+    -----
+    Ctrl-C ends the search between two units of work, and the incumbent is returned with a valid lower bound; pressed
+    again, it raises ``KeyboardInterrupt``. A relaxation whose bound has not returned when the time is up, or after
+    Ctrl-C, is left behind in its thread: its box counts as open.
 
     Examples
     --------
@@ -161,17 +172,19 @@ def solve(
     >>> partls.solve(X, [1.0, 2.0, 3.0], ["size", "size"]).status
     <Status.OPTIMAL: 'optimal'>
     """
-    instance = Instance(
-        X, y, groups, eta=eta, penalty=penalty, fit_intercept=fit_intercept, penalize_intercept=penalize_intercept,
-        sample_weight=sample_weight, ungrouped=ungrouped,
-    )
-    return solve_instance(
-        instance, method=method, relaxation=relaxation, search=search, branching=branching, gap_tol=gap_tol,
-        time_limit=time_limit, node_limit=node_limit, n_jobs=n_jobs, executor=executor, random_state=random_state,
-        progress=progress, signs=signs, warm_start=warm_start, keep=keep, max_groups=max_groups, n_starts=n_starts,
-        max_iter=max_iter, tol=tol, starts=starts, halves=halves, polish=polish, trace=trace, certificate=certificate,
-        checkpoint=checkpoint, checkpoint_interval=checkpoint_interval,
-    )
+    with keyboard():
+        instance = Instance(
+            X, y, groups, eta=eta, penalty=penalty, fit_intercept=fit_intercept, penalize_intercept=penalize_intercept,
+            sample_weight=sample_weight, ungrouped=ungrouped,
+        )
+        return solve_instance(
+            instance, method=method, relaxation=relaxation, search=search, branching=branching, gap_tol=gap_tol,
+            time_limit=time_limit, node_limit=node_limit, n_jobs=n_jobs, executor=executor, random_state=random_state,
+            progress=progress, signs=signs, warm_start=warm_start, keep=keep, max_groups=max_groups, n_starts=n_starts,
+            max_iter=max_iter, tol=tol, starts=starts, halves=halves, polish=polish, trace=trace,
+            certificate=certificate, checkpoint=checkpoint, checkpoint_interval=checkpoint_interval,
+            max_open_nodes=max_open_nodes,
+        )
 
 
 def solve_instance(
@@ -182,7 +195,7 @@ def solve_instance(
     n_starts: int = 20, max_iter: int = 100, tol: float = 1e-9, starts: Any = "mixed", halves: str = "nnls",
     polish: str = "flips", trace: bool = False,
     certificate: str | os.PathLike[str] | None = None, checkpoint: str | os.PathLike[str] | None = None,
-    checkpoint_interval: float = 10.0,
+    checkpoint_interval: float = 10.0, max_open_nodes: int | None = None,
 ) -> Result:
     """Return the global optimum of a validated instance and its proof; the options are those of ``solve``."""
     began = time.perf_counter()
@@ -190,6 +203,7 @@ def solve_instance(
     time_limit = nonnegative("time_limit", time_limit)
     gap_tol = nonnegative("gap_tol", 0.0 if gap_tol is None else gap_tol)
     node_limit = nonnegative("node_limit", node_limit, integer=True)
+    max_open_nodes = nonnegative("max_open_nodes", max_open_nodes, integer=True)
     max_groups = nonnegative("max_groups", MAX_GROUPS if max_groups is None else max_groups, integer=True)
     checked_keep(keep)
     proof, saved = writable("certificate", certificate), writable("checkpoint", checkpoint)
@@ -201,23 +215,25 @@ def solve_instance(
         starts=strategies(starts), halves=chosen("halves", halves, HALVES), polish=chosen("polish", polish, POLISHES),
         relaxation=bound, time_limit=time_limit, n_jobs=jobs, progress=progress,
     )
-    with single_threaded_blas():
+    with keyboard() as keys, single_threaded_blas():
         root = a_priori_signs(instance, signs)
         start = starting_signs(instance, warm_start, root)
         if method == "enumerate" or (method == "auto" and keep != "best"):
             if saved is not None:
                 raise InvalidInput('checkpoint is for branch and bound: use method="bnb" and keep="best"')
-            listed = enumerate_patterns(instance, root=root, keep=keep, time_limit=time_limit, max_groups=max_groups)
+            listed = enumerate_patterns(
+                instance, root=root, keep=keep, time_limit=time_limit, max_groups=max_groups, keyboard=keys
+            )
             result = _finish(
                 instance, root, listed.incumbent, listed.lower_bound, listed.limit, listed.counts, method="enumerate",
                 gap_tol=gap_tol, began=began, solutions=listed.solutions,
             )
-            return _certified(result, root, proof, gap_tol)
+            return _certified(result, root, proof, gap_tol, keys)
         if keep != "best":
             name = "branch and bound" if method == "bnb" else "the alternation"
             raise InvalidInput(f'keep={keep!r}: {name} keeps the best solution only; use method="enumerate"')
         if method == "alternating":
-            best = alternate(instance, replace(alternating, root=root, start=start), began)
+            best = alternate(instance, replace(alternating, root=root, start=start, keyboard=keys), began)
             return _finish(
                 instance, root, best.incumbent, best.lower_bound, best.limit, best.counts, method="alternating",
                 gap_tol=gap_tol, began=began, trace=best.trace if trace else (),
@@ -227,24 +243,26 @@ def solve_instance(
             time_limit=time_limit, node_limit=node_limit, n_jobs=jobs, executor=checked_executor(executor),
             progress=progress, root=root, start=start,
             checkpoint=None if saved is None else Checkpoint.of(saved, instance, root, interval),
+            max_open_nodes=max_open_nodes, keyboard=keys,
         )
         found = branch_and_bound(instance, options)
         result = _finish(
             instance, root, found.incumbent, found.lower_bound, found.limit, found.counts, method="bnb",
             gap_tol=gap_tol, began=began,
         )
-        return _certified(result, root, proof, gap_tol)
+        return _certified(result, root, proof, gap_tol, keys)
 
 
-def _certified(result: Result, root: SignPattern, path: Path | None, gap_tol: float) -> Result:
+def _certified(result: Result, root: SignPattern, path: Path | None, gap_tol: float, keys: Keyboard) -> Result:
     """Return the result, its proof written if one is wanted."""
     if path is not None:
-        from partls.certificate import certify  # only those who ask for a proof load what writes it
-
         try:
-            certify(result, root, path, gap_tol)
+            with raising(keys):
+                from partls.certificate import certify  # only those who ask for a proof load what writes it
+
+                certify(result, root, path, gap_tol)
         except (KeyboardInterrupt, OSError) as error:  # the answer outlives its proof
-            logger.warning("certificate %s not written: %s", path, error or "interrupted")
+            logger.warning("certificate %s not written: %s", path, str(error) or "interrupted")
     return result
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -53,17 +55,16 @@ class TrainingData:
 
 
 def read_rows(
-    table: Table, preparation: Preparation, *, memory: float = DEFAULT_MEMORY,
-    watch: Callable[[Iterable[Chunk]], Iterable[Chunk]] = lambda chunks: chunks,
+    table: Table, preparation: Preparation, *, memory: float = DEFAULT_MEMORY, kept_for: str = ""
 ) -> TrainingData:
     """Return the rows of a table, in one pass and in at most about ``memory`` MiB.
 
-    ``watch`` sees every chunk pass by, to show progress.
+    ``kept_for`` names an option that needs every row: with it, rows that would be folded are refused.
     """
     if not memory >= 0:
         raise InvalidInput(f"--memory {memory} must be at least 0")
     gaps = Gaps()
-    chunks = iter(watch(_checked(preparation.chunks(table, gaps), preparation.weights)))
+    chunks = _read_ahead(_checked(preparation.chunks(table, gaps), preparation.weights))
     columns = preparation.columns
     kept: list[Chunk] = []
     size = 0
@@ -72,6 +73,12 @@ def read_rows(
         size += chunk[0].nbytes
         # Joining the kept rows needs their size once more; few rows are never folded: they would not get fewer.
         if 2 * size > memory * 2**20 and sum(len(y) for _, y, _ in kept) > 2 * len(columns) + 3:
+            if kept_for:
+                raise InvalidInput(
+                    f"{kept_for} needs every row, and those of {table.path} do not fit into --memory {memory:g} (MiB): "
+                    f"allow more, or leave {kept_for} out"
+                )
+            table.doing = "reading and compressing"
             rows = equivalent_rows(chain(_handed_over(kept), chunks), len(columns))
             return TrainingData(rows.X, rows.y, rows.sample_weight, columns, rows.n_rows, gaps.n_dropped, folded=True)
     X = np.concatenate([X for X, _, _ in kept])
@@ -85,7 +92,7 @@ def read_rows(
 
 
 def fold_on_cluster(table: Table, preparation: Preparation, client: Any) -> TrainingData:
-    """Return rows that stand for all of a table's, its files folded by the workers of a Dask client that see them."""
+    """Return rows that stand for all of a table's, each of its files folded by a worker, which must see it too."""
     pieces = table.pieces()
     first_rows = np.cumsum([0, *(piece.n_rows or 0 for piece in pieces)])[:-1].tolist()
     futures = client.map(_fold_piece, pieces, first_rows, preparation=preparation, pure=False)
@@ -117,7 +124,16 @@ def _handed_over(kept: list[Chunk]) -> Iterator[Chunk]:
         yield kept.pop(0)
 
 
-def _checked(chunks: Iterable[Chunk], name: str | None, first: int = 0) -> Iterator[Chunk]:
+def _read_ahead(chunks: Generator[Chunk]) -> Iterator[Chunk]:
+    """Pass chunks on; while one is worked on, a thread reads the next."""
+    with closing(chunks), ThreadPoolExecutor(1) as reader:
+        following = reader.submit(next, chunks, None)
+        while (chunk := following.result()) is not None:
+            following = reader.submit(next, chunks, None)
+            yield chunk
+
+
+def _checked(chunks: Iterable[Chunk], name: str | None, first: int = 0) -> Generator[Chunk]:
     """Pass chunks on; refuse a negative weight. ``first`` rows came before them."""
     for X, y, weights in chunks:
         if weights is not None and (weights < 0).any():

@@ -4,43 +4,62 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import llvmlite.binding as llvm
 import numba
 
 from relaxations.kernel import announce_compilation
 
 njit: Any = numba.njit
+config: Any = numba.config
 real, integer, flag = numba.float64, numba.int64, numba.boolean
 vector, matrix, cube = real[::1], real[:, ::1], real[:, :, ::1]
 signs_t, signs_table, integers, bytes_t = numba.int8[::1], numba.int8[:, ::1], integer[::1], numba.uint8[::1]
 
+_inner: list[tuple[Any, Any, bool]] = []  # what only other kernel functions call, its types, whether it is glue
 
-def compiled(result: Any, *arguments: Any, entry: bool = False, finite: bool = False) -> Any:
-    """Compile a function for these types when its module is imported, or load it from the cache.
 
-    Explicit types keep numba from compiling a variant per literal argument, and only an ``entry`` can be
-    called from Python: both cut the first start to a third. ``finite`` promises that no NaN matters inside,
-    which lets minima and maxima run in vector registers.
+def compiled(result: Any, *arguments: Any, entry: bool = False, glue: bool = False, finite: bool = False) -> Any:
+    """Declare a kernel function of these types; an ``entry`` is compiled, or loaded from the cache, at once.
+
+    Explicit types keep numba from compiling a variant per literal argument. Only an ``entry`` can be called from
+    Python, and its machine code holds all it calls. ``glue`` has no hot loop of its own: it is optimised as part of
+    an entry only. ``finite`` promises that no NaN matters inside, which lets minima and maxima run in vector
+    registers.
     """
     options: dict[str, Any] = {
         "nogil": True, "error_model": "numpy", "no_cpython_wrapper": not entry, "no_cfunc_wrapper": True,
         "fastmath": {"contract", "nsz", "arcp", "reassoc"} | ({"nnan"} if finite else set()),
     }
 
-    def compile_cached(function: Any) -> Any:
-        folder = cache_folder(Path(function.__code__.co_filename).parent)
-        with _caching_in(folder):
-            dispatcher = njit(result(*arguments), cache=folder is not None, **options)(function)
-        if not dispatcher.stats.cache_hits:
-            announce_compilation()  # after the first function of many
+    def declare(function: Any) -> Any:
+        if entry:
+            return _compile_entry(function, result(*arguments), options)
+        dispatcher = njit(**options)(function)
+        _inner.append((dispatcher, result(*arguments), glue))
         return dispatcher
 
-    return compile_cached
+    return declare
+
+
+def _compile_entry(function: Any, signature: Any, options: dict[str, Any]) -> Any:
+    """Load an entry from the cache or compile it; what it calls is needed, and so compiled, only in the second case."""
+    folder = cache_folder(Path(function.__code__.co_filename).parent)
+    if folder is None or not any(Path(folder).rglob(f"*.{function.__name__}-*.nbi")):
+        announce_compilation()
+        while _inner:  # in the order in which they call each other
+            dispatcher, types, glue = _inner.pop(0)
+            with _setting("OPT", 0 if glue else config.OPT):
+                dispatcher.compile(types)
+            dispatcher.disable_compile()
+    with _setting("CACHE_DIR", folder or config.CACHE_DIR):
+        return njit(signature, cache=folder is not None, **options)(function)
 
 
 @cache
@@ -48,10 +67,13 @@ def cache_folder(package: Path) -> str | None:
     """Return where to cache the kernel functions of a package, or None if no folder can be written.
 
     Numba looks for changes in a function's own file only; machine code of a caller would outlive a change in
-    what it calls. So the folder's name is a digest of all kernel sources the package can see.
+    what it calls. So the folder's name is a digest of all kernel sources the package can see, and of what numba
+    itself looks at: whatever is found there can be used.
     """
     sources = sorted({*package.glob("_*.py"), *Path(__file__).parent.glob("_*.py")})
-    digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
+    seen = [f"{sys.version} {numba.__version__} {llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"]
+    seen += [f"{source.stat().st_mtime_ns} {source.read_text(encoding='utf-8')}" for source in sources]
+    digest = hashlib.sha256("".join(seen).encode()).hexdigest()[:16]
     home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or str(Path.home() / ".cache")
     own = os.environ.get("NUMBA_CACHE_DIR")
     for base in [own] if own else [str(package / "__pycache__"), str(Path(home) / "partls")]:
@@ -66,12 +88,11 @@ def cache_folder(package: Path) -> str | None:
 
 
 @contextmanager
-def _caching_in(folder: str | None) -> Iterator[None]:
-    """Point numba's cache to a folder while one function is decorated."""
-    config: Any = numba.config
-    before = config.CACHE_DIR
-    config.CACHE_DIR = folder or before
+def _setting(name: str, value: Any) -> Iterator[None]:
+    """Change one entry of numba's configuration for a while."""
+    before = getattr(config, name)
+    setattr(config, name, value)
     try:
         yield
     finally:
-        config.CACHE_DIR = before
+        setattr(config, name, before)

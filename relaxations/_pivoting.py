@@ -167,7 +167,7 @@ def dual_steps(problem: Problem, T: Any, U: Any, C: Any, n: int, S: Any, value: 
 
 
 @compiled(numba.types.Tuple((integer, real, real)), problem_t, signs_t, real, matrix, vector, matrix, vector, matrix,
-          matrix)
+          matrix, glue=True)
 def solve_node(problem: Problem, signs: Any, cutoff: float, T: Any, T_passive: Any, U: Any, C: Any, S: Any,
                scratch: Any) -> tuple[int, float, float]:
     """Solve the node of ``signs`` from the root, in T and S; return (status, value, certified bound).

@@ -17,7 +17,7 @@ from formulations import Instance, SignPattern, alpha_fixed, beta_fixed, from_co
 from partls import InvalidInput, Status, progress
 from partls.search.halves import NonnegativeHalves
 from partls.search.simplex_halves import SimplexHalves
-from partls.search.starts import STRATEGIES
+from partls.search.starts import STRATEGIES, Start, Starts
 from relaxations import UnconstrainedRelaxation
 from tests.families import FAMILIES, correlated, overdetermined, reachable, singletons
 from tests.oracles import brute_force, sign_constrained
@@ -276,7 +276,6 @@ def test_the_first_proposals_are_the_signs_of_least_squares_and_of_the_relaxatio
 
 
 def test_a_random_start_is_uniform_in_alpha_and_signed_in_beta() -> None:
-    from partls.search.starts import Starts
     from relaxations import ActiveSetRelaxation
 
     instance = instance_of(CASE)
@@ -353,8 +352,11 @@ def test_an_interrupt_returns_the_best_so_far(
 
 
 def test_an_interrupt_before_any_start_leaves_a_model(keyboard: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    def pressing(self: Any, number: int) -> None:
+    original = Starts.make
+
+    def pressing(self: Starts, number: int) -> Start:
         signal.raise_signal(signal.SIGINT)
+        return original(self, number)
 
     monkeypatch.setattr("partls.search.starts.Starts.make", pressing)
     result = solved()
@@ -378,7 +380,7 @@ def test_progress_counts_starts(caplog: pytest.LogCaptureFixture, monkeypatch: p
         result = solved(progress=True, n_starts=9)
     lines = [record.getMessage() for record in caplog.records if "to go" in record.getMessage()]
     assert len(lines) == 10
-    assert all(re.search(r"\d+ starts +\d+ to go +incumbent .*bound .*gap .*starts/s", line) for line in lines)
+    assert all(re.search(r"\d+ starts +\d+ starts/s +\d+ to go +incumbent .*bound .*gap ", line) for line in lines)
     assert f"{result.objective:.8g}" in lines[-1]
     assert "9 starts" in str(result)
 

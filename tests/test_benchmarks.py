@@ -25,7 +25,7 @@ from tests.oracles import brute_force
 from tests.tolerances import same_optimum
 
 EXACT = ["bnb", "enumerate", "reference_bnb", "reference_bnb_as_published", "reference_enumeration"]
-PEERS = ["gurobi_miqp", "scip_miqp"]
+PEERS = ["gurobi_miqp", "scip_miqp", "cvxpy_scip", "daqp_miqp"]
 
 
 def tiny(seed: int) -> Problem:
@@ -119,7 +119,7 @@ def test_exact_methods_agree_with_brute_force(name, seed):
     assert score(problem, answer).objective == same_optimum(right.claimed, problem.y)
 
 
-@pytest.mark.parametrize("name", ["bnb", "enumerate", "reference_bnb"])
+@pytest.mark.parametrize("name", ["bnb", "enumerate", "reference_bnb", "reference_enumeration"])
 def test_exact_methods_agree_with_brute_force_with_an_intercept(name):
     problem = replace(tiny(1), y=tiny(1).y + 5.0, fit_intercept=True)
     right, answer = optimum(problem), solved(name, problem)
@@ -158,11 +158,14 @@ def test_alternations_are_feasible_and_no_better_than_the_optimum(name, seed):
     assert score(problem, answer).objective >= right.claimed * (1 - 1e-10)
 
 
-def test_the_reference_alternation_counts_the_starts_it_loses():
-    """Groups of one column: the wrong sign leaves nothing of a group, and the published code would divide by it."""
+def test_the_reference_alternation_revives_empty_groups():
+    """Groups of one column: the wrong sign leaves nothing of a group, which gets equal shares again."""
     problem = replace(tiny(0), labels=np.arange(8))
     answer = solved("reference_alternating", problem)
-    assert answer.notes["broken"] > 0 and judged(problem, optimum(problem), answer) == [[], []]
+    assert answer.notes["revived"] > 0 and judged(problem, optimum(problem), answer) == [[], []]
+    assert answer.notes["norm"] == pytest.approx(np.sqrt(answer.claimed))
+    seconds, values = zip(*answer.notes["trace"], strict=True)
+    assert list(seconds) == sorted(seconds) and list(values) == sorted(values, reverse=True)
 
 
 def test_the_page_of_the_alternation_compares_with_the_proven_optimum():
@@ -359,9 +362,12 @@ def test_command_runs_a_case_and_writes_table_and_page(tmp_path):
 def test_a_fit_from_a_file_is_that_of_its_rows():
     case = replace(studies()["out_of_core"].cases(quick=True)[0], isolated=False)
     case = replace(case, settings={**case.settings, "N": 2000, "M": 9, "K": 3})
-    case = replace(case, runs=(Run("read_file"), Run("fit_file", {"memory": 0.0}), Run("fit_file", {"memory": 99.0})))
+    folded, kept = Run("fit_file", {"memory": 0.0}), Run("fit_file", {"memory": 99.0})
+    case = replace(case, runs=(Run("read_file"), folded, kept, Run("fit_command", {"memory": 0.0})))
     (rows,) = run_case(case)
-    assert [row["faults"] for row in rows] == ["", "", ""]
-    assert [table.notes(row).get("folded") for row in rows] == [None, 1, 0]
+    assert [row["faults"] for row in rows] == ["", "", "", ""]
+    assert [table.notes(row).get("folded") for row in rows] == [None, 1, 0, 1]
+    assert rows[3]["claimed"] == rows[1]["claimed"]
+    assert table.notes(rows[3])["command_mb"] > 50
     assert rows[1]["claimed"] == pytest.approx(rows[2]["claimed"], rel=1e-10)
     assert "(must: 1e-10, met)" in studies()["out_of_core"].page(rows)

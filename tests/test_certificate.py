@@ -647,9 +647,10 @@ def test_the_command_verifies_tables_and_archives(tmp_path: Path) -> None:
     partls.solve(X, y, partition, sample_weight=weights, certificate=tmp_path / "c.json")
     asked = ["verify", str(tmp_path / "c.json"), "--groups", str(tmp_path / "groups.csv")]
     table = [str(tmp_path / "data.csv"), "--target", "price"]
+    archive = [str(tmp_path / "data.npz"), "--target", "y"]
     run = CliRunner().invoke
     for arguments in ([*table, "--weights", "count"], [*table, "--weights", "count", "--exact"],
-                      [str(tmp_path / "data.npz")]):
+                      [*archive, "--weights", "sample_weight"]):
         answer = run(app, [*asked, *arguments])
         assert answer.exit_code == 0, answer.output
         assert "verified" in answer.output and "2 groups" in answer.output
@@ -662,7 +663,7 @@ def test_the_command_verifies_tables_and_archives(tmp_path: Path) -> None:
     changed = X.copy()
     changed[0, 0] += 0.001
     np.savez(tmp_path / "data.npz", X=changed, y=y, columns=names, sample_weight=weights)
-    refused = run(app, [*asked, str(tmp_path / "data.npz")])
+    refused = run(app, [*asked, *archive, "--weights", "sample_weight"])
     assert refused.exit_code == 1 and "other data" in refused.output
 
 

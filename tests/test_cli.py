@@ -168,6 +168,12 @@ def test_text_and_gaps_are_treated_alike_in_fit_and_predict(folder: Path) -> Non
     assert 'missing values: "area" 1, "town" 1' in message(*fit)
 
 
+def test_a_text_column_in_no_group_is_asked_for_by_its_own_name(folder: Path) -> None:
+    houses().assign(town="oslo").to_csv("houses.csv", index=False)
+    told = message(*FIT, "--encode", "onehot")
+    assert 'in no group: "town_oslo"' in told and 'lists a text column by its own name, as "town"' in told
+
+
 def test_ungrouped_columns_may_be_free(folder: Path) -> None:
     Path("some.toml").write_text('[groups]\nsize = ["area", "rooms"]\n', encoding="utf-8")
     told = message("fit", "houses.csv", "--target", "price", "--groups", "some.toml")
@@ -207,6 +213,61 @@ def test_a_gap_that_is_reached_ends_with_0(folder: Path) -> None:
     assert told["status"] == "GAP_REACHED"
 
 
+def test_a_heuristic_proves_nothing_but_its_gap(folder: Path) -> None:
+    heuristic = (*hard_files(folder), "--method", "alternating")
+    told = document(*heuristic, code=3)
+    assert told["status"] == "HEURISTIC" and not told["proven"]
+    assert document(*heuristic, "--gap", "0.99")["objective"] == told["objective"]  # within the gap, and repeatable
+
+
+def test_a_checkpoint_is_gone_on_from(folder: Path) -> None:
+    fit = (*hard_files(folder), "--checkpoint", "run.ckpt")
+    first = document(*fit, "--time-limit", "0.2", code=3)
+    second = run(*fit, "--time-limit", "0.2", "--json")
+    told = json.loads(second.stdout)
+    assert told["nodes"] > first["nodes"]
+    assert told["lower_bound"] >= first["lower_bound"]
+    assert "the same command goes on from run.ckpt" in second.stderr
+    assert "belongs to other data" in message(*FIT, "--checkpoint", "run.ckpt")
+    folded = (*FIT, "--memory", "0", "--checkpoint", "folded.ckpt")
+    assert document(*folded)["nodes"] == document(*folded)["nodes"]  # the rows fold alike
+
+
+@pytest.mark.parametrize("given", [
+    (), ("--eta", "2", "--penalty", "l1"), ("--standardize",), ("--weights", "times"), ("--missing", "mean"),
+    ("--encode", "onehot"), ("--method", "enumerate"),
+], ids=str)
+def test_a_proof_is_verified_from_the_file(given: tuple[str, ...], folder: Path) -> None:
+    data = houses()
+    if "--missing" in given:
+        data.loc[3, "area"] = np.nan
+    if "--encode" in given:
+        data["age"] = np.where(data["age"] > 0, "old", "new")
+    data.to_csv("houses.csv", index=False)
+    columns = FIT[2:-2] if "--weights" in given else FIT[2:]
+    treated = [] if {"--eta", "--method"} & {*given} else given
+    told = document("fit", "houses.csv", *columns, *given, "--certificate", "proof.json")
+    checked = document("verify", "proof.json", "houses.csv", *columns, *treated)
+    assert checked["verified"]
+    assert checked["objective"] == pytest.approx(told["objective"], rel=1e-12)
+    assert checked["lower_bound"] >= told["objective"] * (1 - 1e-9)
+    data.loc[0, "price"] += 1e-9
+    data.to_csv("houses.csv", index=False)
+    refused = run("verify", "proof.json", "houses.csv", *columns, *treated, "--json")
+    assert refused.exit_code == 1
+    assert json.loads(refused.stdout) == {"verified": False, "reason": refused.stderr.strip()[len("NOT verified: "):]}
+    assert "partls verify needs every row" in message(
+        "verify", "proof.json", "houses.csv", *columns, *treated, "--memory", "0"
+    )
+
+
+def test_a_limit_leaves_a_proof_of_the_root_alone(folder: Path) -> None:
+    hard = hard_files(folder)
+    document(*hard, "--time-limit", "0", "--certificate", "proof.json", code=3)
+    assert run("verify", "proof.json", *hard[1:]).exit_code == 1
+    assert document("verify", "proof.json", *hard[1:], "--gap", "1")["verified"]
+
+
 def test_ctrl_c_saves_the_incumbent(folder: Path) -> None:
     arguments = ["partls", *hard_files(folder), "--time-limit", "300", "--out", str(folder / "model.json"), "--json"]
     script = (
@@ -217,9 +278,10 @@ def test_ctrl_c_saves_the_incumbent(folder: Path) -> None:
     assert code == 130, shown
     told = json.loads(out)  # one document and nothing else
     assert told["status"] == "INTERRUPTED"
-    assert "reading and compressing" in shown
+    assert "reading" in shown
     assert "the best model so far is saved to" in shown
-    assert re.search(r"[\d,]+ nodes .*incumbent .*bound .*gap .*nodes/s", shown)
+    assert re.search(r"searching.*gap .*\d s", shown)
+    assert re.search(r"[\d,]+ nodes .*nodes/s .*open .*incumbent .*bound", shown)
     model = partls.PartLSRegressor.load(folder / "model.json")
     assert model.status_ is partls.Status.INTERRUPTED
     assert model.objective_ == told["objective"]
@@ -250,13 +312,21 @@ def test_bad_input_is_one_message(folder: Path) -> None:
     assert 'did you mean "perspective"?' in fit(relaxation="perspectiv")
     assert "--penalty='l3' is not one of ['l2', 'l1']" in fit(penalty="l3")
     assert "eta" in fit(eta="-1")
-    assert "time_limit=-1.0 must be" in fit(time_limit="-1")
+    assert "--time-limit=-1.0 must be" in fit(time_limit="-1")
+    assert "--gap=-1.0 must be" in fit(gap="-1")
+    assert "n_jobs=0 must be" in fit(n_jobs="0")
     assert "--out folder is a directory" in fit(out="folder")
     assert "the directory nowhere does not exist" in fit(out="nowhere/model.json")
     assert '--decimal ";" must be' in fit(decimal=";")
     assert '--delimiter "ab" must be one character' in fit(delimiter="ab")
     assert "--memory -1.0 must be at least 0" in fit(memory="-1")
-    assert "--report shows every row" in fit(memory="0", report="page.html")
+    assert "--report needs every row, and those of houses.csv do not fit into --memory 0" in fit(
+        memory="0", report="page.html"
+    )
+    assert "--certificate needs every row" in fit(memory="0", certificate="proof.json")
+    assert "--method alternating proves nothing" in fit(method="alternating", certificate="proof.json")
+    assert "--checkpoint is for branch and bound" in fit(method="enumerate", checkpoint="run.ckpt")
+    assert "the directory nowhere does not exist" in fit(checkpoint="nowhere/run.ckpt")
     assert "--relaxation" in message(*FIT, "--relaxaton", "x")
     assert "fit" in message("fitt")
 
@@ -304,7 +374,8 @@ def test_explain(folder: Path) -> None:
     folded = document("explain", "model.json", "houses.csv", "--memory", "0")
     assert folded["price_of_constraint"]["price"] == pytest.approx(told["price_of_constraint"]["price"], rel=1e-6)
     assert folded["summary"]["n_rows"] == 80
-    assert "--bootstrap draws rows" in message("explain", "model.json", "houses.csv", "--memory", 0, "--bootstrap", 5)
+    few = ("--memory", "0", "--bootstrap", "5")
+    assert "--bootstrap needs every row" in message("explain", "model.json", "houses.csv", *few)
 
 
 def test_explain_wants_the_data_of_the_fit(folder: Path) -> None:
@@ -433,12 +504,12 @@ def test_demo() -> None:
 
 @pytest.mark.parametrize("command", [
     ["--help"], ["fit", "--help"], ["predict", "--help"], ["explain", "--help"], ["compare", "--help"],
-    ["groups", "init", "--help"], ["groups", "check", "--help"], ["demo", "--help"],
+    ["groups", "init", "--help"], ["groups", "check", "--help"], ["demo", "--help"], ["verify", "--help"],
 ], ids=" ".join)
 def test_help_has_examples(command: list[str]) -> None:
     shown = run(*command)
     assert shown.exit_code == 0
-    assert re.search(r"partls (fit|predict|explain|compare|groups|demo)", shown.stdout)
+    assert re.search(r"partls (fit|predict|explain|compare|groups|demo|verify)", shown.stdout)
 
 
 def test_the_shell_completes() -> None:

@@ -171,3 +171,8 @@ def test_whole_numbers_and_booleans_are_numbers() -> None:
 def test_an_instance_describes_itself() -> None:
     assert repr(Instance(X, Y, [0, 0, 1])) == "Instance(4 rows, 3 columns, 2 groups)"
     assert repr(Instance(X, Y, eta=0.5, penalty="l1")) == "Instance(4 rows, 3 columns, 1 groups, eta=0.5 (l1))"
+
+
+def test_without_a_penalty_huge_coefficients_have_a_finite_objective():
+    instance = Instance([[1e-200], [2e-200]], [1.0, 2.0], ["a"], fit_intercept=False)
+    assert instance.objective([1e200]) == pytest.approx(0.0, abs=1e-20)

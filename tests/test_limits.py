@@ -230,9 +230,10 @@ def test_ctrl_c_in_a_terminal_returns_the_incumbent(options: dict[str, Any]) -> 
     assert status == "INTERRUPTED"
     assert 0 < float(lower_bound) <= float(objective) < np.inf
     assert passed == "True"
-    line = re.search(r"[\d,]+ nodes +[\d,]+ open +incumbent (\S+) +bound (\S+) +gap +\S+% +[\d,]+ nodes/s", shown)
+    line = re.search(r"[\d,]+ nodes +[\d,]+ nodes/s +[\d,]+ open +incumbent (\S+) +bound (\S+)", shown)
     assert line, shown
     assert 0 < float(line[2]) <= float(line[1])
+    assert re.search(r"searching +\S+ +gap \S+% +\S+ s", shown), shown
 
 
 # Repetition
@@ -275,7 +276,7 @@ def test_progress_is_logged_where_there_is_no_terminal(
         result = solved(hard(), progress=True)
     lines = [record.getMessage() for record in caplog.records if record.name == "partls" and "open" in record.message]
     assert len(lines) > 1
-    assert all(re.search(r"nodes .* open .*incumbent .*bound .*gap .*nodes/s", line) for line in lines)
+    assert all(re.search(r"nodes .*nodes/s .* open .*incumbent .*bound .*gap .*% .* s$", line) for line in lines)
     nodes = [int(line.split()[0].replace(",", "")) for line in lines]
     assert nodes == sorted(nodes)
     assert nodes[-1] == result.n_nodes

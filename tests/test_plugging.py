@@ -193,12 +193,43 @@ def test_a_weak_relaxation_costs_only_time(fault: Fault, n_jobs: int, no_luck: N
         check(solved(case, Faulty(fault), n_jobs=n_jobs), case, oracle_of(case))
 
 
-def test_a_lie_that_is_believed_would_be_seen(no_luck: None) -> None:
-    """The checks above can fail: a relaxation that calls a wrong value certified does break them."""
-    lying = Faulty(lambda bound, signs: replace(bound, value=100 * bound.value))
+LIES: dict[str, Fault] = {
+    "everywhere": lambda bound, signs: replace(bound, value=100 * bound.value),
+    "below the root": below_the_root(lambda bound, signs: replace(bound, value=100 * bound.value)),
+    "without a point": lambda bound, signs: replace(bound, value=100 * bound.value, coef=None),
+    "deep down": lambda bound, signs: replace(bound, value=9 * bound.value) if len(signs.undecided) < 4 else bound,
+    "by little": lambda bound, signs: replace(bound, value=bound.value * (1 + 1e-6)),
+    "infinite": lambda bound, signs: replace(bound, value=inf),
+}
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("lie", LIES.values(), ids=LIES)
+def test_a_bound_that_a_solution_refutes_is_not_believed(
+    lie: Fault, n_jobs: int, no_luck: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The relaxation is named, what it has proved is forgotten, and factorisation proves the answer."""
     case, oracle = binding(2)
+    result = solved(case, Faulty(lie), n_jobs=n_jobs)
+    check(result, case, oracle)
+    assert result.counts["contradicted: faulty"] == 1
+    assert "relaxation 'faulty' claims that no solution with the signs" in caplog.text
+
+
+@pytest.mark.parametrize("fault", HARMLESS.values(), ids=HARMLESS)
+def test_an_honest_relaxation_is_not_accused(fault: Fault) -> None:
+    for family in PLUGGED:
+        for seed in range(3):
+            result = solved(FAMILIES[family](seed), Faulty(fault))
+            assert "contradicted: faulty" not in result.counts
+
+
+def test_a_lie_that_no_solution_refutes_would_be_seen(no_luck: None) -> None:
+    """The checks above can fail: a wrong value that calls the first incumbent optimal, and offers no other, does it."""
+    case, oracle = binding(5)
+    first = max(oracle.objectives[signs] for signs in ((1,) * 5, (-1,) * 5))
     with pytest.raises(AssertionError):
-        check(solved(case, lying), case, oracle)
+        check(solved(case, Faulty(lambda bound, signs: replace(bound, value=first, coef=None))), case, oracle)
 
 
 @pytest.mark.parametrize("fault", [None, *FAULTS])

@@ -125,8 +125,9 @@ def test_npz_files_that_are_no_tables(arrays: dict, message: str, tmp_path: Path
     (b'"a","y"\n"1","2"\n"3","4"', {}),
     (b"a\ty\n1\t2\n3\t4\n", {}),
     (b"a y\n1 2\n3 4\n", {"delimiter": " "}),
+    (b"a y\n1 2\n3 4\n", {}),
     (b"a;y\n1,0;2,0\n3,0;4\n", {"decimal": ","}),
-], ids=["bom", "crlf", "cr", "utf-16", "quoted", "tabs", "spaces", "decimal comma"])
+], ids=["bom", "crlf", "cr", "utf-16", "quoted", "tabs", "blanks", "found blanks", "decimal comma"])
 def test_text_is_read_however_it_is_written(content: bytes, options: dict, tmp_path: Path) -> None:
     got = rows(text(tmp_path / "d.csv", content), **options)
     np.testing.assert_array_equal(got.X, [[1], [3]])
@@ -340,6 +341,16 @@ def test_weights_must_count(tmp_path: Path) -> None:
     assert '--weights: column "w", row 2 is -3; it must be >= 0' in refused(rows, path, weights="w")
     path = text(tmp_path / "z.csv", "a,w,y\n1,0,1\n2,0,2\n")
     assert '--weights: column "w" is zero in every row' in refused(rows, path, weights="w")
+
+
+def test_a_decimal_comma_is_asked_for(tmp_path: Path) -> None:
+    path = text(tmp_path / "d.csv", "a;b;y\n1,5;2;3\n2,5;3;1\n")
+    told = refused(rows, path)
+    assert '1 column(s) hold text: "a"' in told and told.endswith("if the comma is its decimal point, say --decimal ,")
+    assert "not numbers; if the comma is its decimal point" in refused(rows, path, target="a")
+    np.testing.assert_array_equal(rows(path, decimal=",").X, [[1.5, 2], [2.5, 3]])
+    words = text(tmp_path / "w.csv", "a;y\nrome, italy;3\n1,5,2;1\nx1,5;2\n")
+    assert "--decimal" not in refused(rows, words)
 
 
 def test_text_of_too_many_values_is_refused(tmp_path: Path) -> None:

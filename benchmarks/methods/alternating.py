@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from benchmarks.contract import Answer, Problem
 from benchmarks.methods.ours import Bnb
+from benchmarks.methods.reference_alternating import improvements
 
 ENDLESS = 10**6  # starts: more than any budget allows
 
@@ -30,7 +31,7 @@ class Alternating(Bnb):
     def options(self) -> dict:
         chosen = {name: getattr(self, name) for name in ("max_iter", "starts", "polish")}
         n_starts = self.n_starts if self.budget is None else ENDLESS
-        return {"method": "alternating", "random_state": 0, "n_starts": n_starts, **chosen}
+        return {"method": "alternating", "random_state": 0, "n_starts": n_starts, "trace": True, **chosen}
 
     def set_up(self, problem: Problem, time_limit: float) -> None:
         super().set_up(problem, time_limit if self.budget is None else self.budget)
@@ -38,5 +39,9 @@ class Alternating(Bnb):
     def answer(self) -> Answer:
         made = super().answer()
         status = "budget spent" if self.budget is not None and made.status == "time limit" else made.status
-        notes: dict[str, float | str] = {"starts": self._result.counts["starts"]}
+        points = [point for start in self._result.trace for point in zip(start.seconds, start.objectives, strict=True)]
+        trace = improvements(sorted((float(seconds), float(value)) for seconds, value in points))
+        if trace:  # the best start is solved again for its signs after the last point
+            trace.append((round(self._result.seconds, 6), float(self._result.objective)))
+        notes = {"starts": self._result.counts["starts"], "trace": trace}
         return Answer(status, made.coef, made.intercept, made.claimed, made.lower_bound, notes=notes)

@@ -3,7 +3,7 @@
 At each node one cold NNLS on the split columns ``[X, -X]`` for all N rows; branch on the group with the largest
 ``nu_k = sum_ij max(0, -w_i w_j)``, the nonnegative child first; depth first; prune when ``lb >= ub``. The published
 code keeps the halves that the signs exclude as zero columns, which costs up to twice the time; ``reference_bnb``
-leaves them out, a favour to it, and ``reference_bnb_as_published`` does not.
+leaves them out, a favour to it, and ``reference_bnb_as_published`` does not. ``norm`` is the published objective.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ import numpy as np
 from scipy.optimize import nnls
 
 from benchmarks.contract import Answer, Method, Problem
+from benchmarks.homogeneous import homogeneous, split_intercept
 
 
 @dataclass
 class ReferenceBnb(Method):
     name = "reference_bnb"
+    trusted = False
 
     def set_up(self, problem: Problem, time_limit: float) -> None:
-        self._X, self._y, self._labels = _design(problem)
+        self._problem = problem
+        self._X, self._y, self._labels = homogeneous(problem)
         self._groups = [np.flatnonzero(self._labels == k) for k in range(self._labels.max() + 1)]
-        self._intercept = problem.fit_intercept
         self._time_limit = time_limit
         self._nodes, self._best, self._norm, self._status = 0, None, np.inf, "optimal"
 
@@ -39,8 +41,8 @@ class ReferenceBnb(Method):
         bound = self._norm**2 if self._status == "optimal" else np.nan
         if self._best is None:
             return Answer(self._status, nodes=self._nodes)
-        coef, intercept = (self._best[:-1], self._best[-1]) if self._intercept else (self._best, 0.0)
-        return Answer(self._status, coef, float(intercept), self._norm**2, bound, self._nodes)
+        coef, intercept = split_intercept(self._problem, self._best)
+        return Answer(self._status, coef, intercept, self._norm**2, bound, self._nodes, {"norm": self._norm})
 
     def _explore(self, signs: np.ndarray) -> None:
         if time.perf_counter() > self._deadline:
@@ -69,7 +71,7 @@ class ReferenceBnb(Method):
         return norm, w
 
     def _side(self, signs: np.ndarray) -> np.ndarray:
-        return np.append(signs, 0)[self._labels]
+        return signs[self._labels]
 
 
 @dataclass
@@ -81,11 +83,3 @@ class ReferenceBnbAsPublished(ReferenceBnb):
         split, norm = nnls(np.hstack([self._X * (side >= 0), -self._X * (side <= 0)]), self._y)
         positive, negative = np.split(split, 2)
         return norm, positive - negative
-
-
-def _design(problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Append the column of the intercept, which belongs to no group (label -1)."""
-    if not problem.fit_intercept:
-        return problem.X, problem.y, problem.labels
-    ones = np.ones((len(problem.y), 1))
-    return np.hstack([problem.X, ones]), problem.y, np.append(problem.labels, -1)

@@ -12,8 +12,11 @@ import typer
 from formulations.errors import InvalidInput
 from formulations.instance import Instance
 from partls.cli import model_file, source
+from partls.cli.bundles import unbundled
+from partls.cli.fit import Jobs
 from partls.cli.model_file import ModelFile
-from partls.cli.output import guarded, harmless, in_terminal, print_document
+from partls.cli.output import guarded, harmless, in_terminal, print_document, working
+from partls.options import nonnegative, thread_count
 from partls.result import Result
 from partls.training_data import TrainingData
 
@@ -21,16 +24,15 @@ _SAME = 1e-6  # relative difference of the objective at which data are not those
 
 
 @guarded
+@unbundled
 def explain(
-    model: Annotated[Path, typer.Argument(help="A model saved by partls fit --out.")],
-    data: Annotated[Path, typer.Argument(help="The data it was fitted to.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model saved by partls fit --out.")],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="The data it was fitted to.")],
+    spelling: source.Spelling,
     within: Annotated[float, typer.Option(metavar="SHARE", help="List sign patterns this near to the optimum.")] = 0.01,
     bootstrap: Annotated[int, typer.Option(metavar="N", help="Refit to N resamples of the rows.")] = 0,
     time_limit: Annotated[float | None, typer.Option(metavar="SECONDS", help="For the sign certainty.")] = None,
-    n_jobs: Annotated[int, typer.Option("--n-jobs", metavar="N", help="Threads; -1 is one per core.")] = 1,
-    delimiter: source.Delimiter = None,
-    encoding: source.Encoding = None,
-    decimal: source.Decimal = ".",
+    n_jobs: Jobs = 1,
     memory: source.Memory = source.MEMORY,
     as_json: source.AsJson = False,
 ) -> None:
@@ -44,25 +46,31 @@ def explain(
     """
     from partls import explain as explained
 
+    nonnegative("--within", within)
+    nonnegative("--bootstrap", bootstrap)
+    nonnegative("--time-limit", time_limit)
+    thread_count(n_jobs)
     loaded = model_file.load(model)
     if loaded.preparation.target is None:
         raise InvalidInput(f"{model} was not written by partls fit: it does not say which column is the target")
-    table = source.opened(data, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    table = spelling.open(data)
     wanted = [loaded.preparation.target, *filter(None, [loaded.preparation.weights]), *loaded.preparation.features]
     table.require(wanted, str(model))
-    rows = source.read_again(table, loaded.preparation, memory=memory, standardize=loaded.standardized)
-    if bootstrap and rows.folded:
-        raise InvalidInput(f"--bootstrap draws rows, but {data} was folded to save memory: allow more with --memory")
+    rows = source.read(
+        table, loaded.preparation, memory=memory, standardize=loaded.standardized,
+        kept_for="--bootstrap" if bootstrap else "",
+    )
     result = _result(loaded, rows, data)
     facts = replace(loaded.model._facts()[0], n_rows=rows.n_rows)
     signs = loaded.model.signs
     summary = explained.summarise(result.instance.partition, result.coef, result.intercept, facts, 10)
-    reports: dict[str, Any] = {
-        "sign_certainty": explained.sign_certainty(
+    reports: dict[str, Any] = {}
+    with working("certainty of the signs"):
+        reports["sign_certainty"] = explained.sign_certainty(
             result, within=within, signs=signs, time_limit=time_limit, n_jobs=n_jobs
-        ),
-        "price_of_constraint": explained.price_of_constraint(result, n_jobs=n_jobs),
-    }
+        )
+    with working("price of the constraint"):
+        reports["price_of_constraint"] = explained.price_of_constraint(result, n_jobs=n_jobs)
     if bootstrap:
         reports["bootstrap"] = explained.bootstrap(
             result, n_resamples=bootstrap, signs=signs, n_jobs=n_jobs, random_state=0, progress=in_terminal()

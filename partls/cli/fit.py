@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,8 @@ from rich.text import Text
 
 from formulations.errors import InvalidInput
 from partls.cli import model_file, source
+from partls.cli.bundles import unbundled
+from partls.cli.cluster import cluster
 from partls.cli.output import (
     console,
     exit_code,
@@ -22,9 +25,10 @@ from partls.cli.output import (
     print_document,
     say,
     say_to_people,
+    working,
 )
-from partls.options import chosen
-from partls.result import Status
+from partls.options import chosen, nonnegative, thread_count
+from partls.result import PROVEN
 from partls.training_data import TrainingData
 
 if TYPE_CHECKING:
@@ -43,41 +47,75 @@ def _relaxations() -> list[str]:
     return list(MEMBERS)
 
 
-Method = Annotated[str, typer.Option(metavar="NAME", help="auto, bnb, enumerate, ...", autocompletion=_methods)]
-Relaxation = Annotated[
-    str, typer.Option(metavar="NAME", help="Lower bound of branch and bound.", autocompletion=_relaxations)
-]
 TimeLimit = Annotated[float | None, typer.Option(metavar="SECONDS", help="Then the best model so far is returned.")]
-Gap = Annotated[float, typer.Option(metavar="SHARE", help="Relative gap at which the search may stop.")]
 Jobs = Annotated[int, typer.Option("--n-jobs", metavar="N", help="Threads; -1 is one per core.")]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """How the optimum is looked for."""
+
+    method: Annotated[
+        str, typer.Option(metavar="NAME", help="auto, bnb, enumerate or alternating.", autocompletion=_methods)
+    ] = "auto"
+    relaxation: Annotated[
+        str, typer.Option(metavar="NAME", help="Lower bound of branch and bound.", autocompletion=_relaxations)
+    ] = "active-set"
+    time_limit: TimeLimit = None
+    gap: Annotated[float, typer.Option(metavar="SHARE", help="Relative gap at which the search may stop.")] = 1e-9
+    n_jobs: Jobs = 1
+    checkpoint: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep the state of the search here, and go on from it.")
+    ] = None
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Fold and search on a Dask cluster, e.g. tcp://host:8786.")
+    ] = None
+
+    def check(self) -> None:
+        """Refuse what cannot be meant, before the rows are read."""
+        chosen("--method", self.method, _methods())
+        chosen("--relaxation", self.relaxation, _relaxations())
+        nonnegative("--time-limit", self.time_limit)
+        nonnegative("--gap", self.gap)
+        thread_count(self.n_jobs)
+        model_file.check_place(self.checkpoint, "--checkpoint")
+        if self.checkpoint is not None and self.method not in ("auto", "bnb"):
+            raise InvalidInput(f"--checkpoint is for branch and bound, not for --method {self.method}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """What a fit leaves behind."""
+
+    out: Annotated[Path | None, typer.Option(metavar="model.json", help="Save the model.")] = None
+    report: Annotated[Path | None, typer.Option(metavar="page.html", help="Write a page to look at and share.")] = None
+    certificate: Annotated[
+        Path | None, typer.Option(metavar="proof.json", help="Write a proof for partls verify (takes its time).")
+    ] = None
+
+    def check(self, method: str) -> None:
+        """Refuse places that cannot be written to, and a proof where there will be none."""
+        for option, path in (("--out", self.out), ("--report", self.report), ("--certificate", self.certificate)):
+            model_file.check_place(path, option)
+        if self.certificate is not None and method == "alternating":
+            raise InvalidInput("--certificate: --method alternating proves nothing; use bnb or enumerate")
+
+    @property
+    def needs_rows(self) -> str:
+        """The option that needs every row of DATA, if there is one."""
+        return "--report" if self.report is not None else "--certificate" if self.certificate is not None else ""
+
+
 @guarded
+@unbundled
 def fit(
     data: source.Data,
-    target: source.Target,
-    groups: source.Groups,
-    method: Method = "auto",
-    eta: source.Eta = 0.0,
-    penalty: source.Penalty = "l2",
-    relaxation: Relaxation = "active-set",
-    time_limit: TimeLimit = None,
-    gap: Gap = 1e-9,
-    n_jobs: Jobs = 1,
-    weights: source.Weights = None,
-    drop: source.Drop = None,
-    encode: source.Encode = None,
-    missing: source.Missing = "error",
-    standardize: source.Standardize = False,
-    ungrouped: source.Ungrouped = "error",
-    intercept: source.Intercept = True,
-    out: Annotated[Path | None, typer.Option(metavar="model.json", help="Save the model.")] = None,
-    report: Annotated[Path | None, typer.Option(metavar="page.html", help="Write a page to look at and share.")] = None,
-    delimiter: source.Delimiter = None,
-    encoding: source.Encoding = None,
-    decimal: source.Decimal = ".",
+    columns: source.Columns,
+    objective: source.Objective,
+    search: Search,
+    output: Output,
+    spelling: source.Spelling,
     memory: source.Memory = source.MEMORY,
-    scheduler: source.Scheduler = None,
     as_json: source.AsJson = False,
 ) -> None:
     """Fit a model to proven optimality.
@@ -86,54 +124,37 @@ def fit(
 
         partls fit houses.csv --target price --groups groups.toml
 
-        partls fit houses.parquet --target price --groups groups.csv --out model.json --report model.html
+        partls fit houses.csv --target price --groups g.toml --report page.html
 
-        partls fit sales/ --target sold --groups groups.toml --scheduler tcp://127.0.0.1:8786
+        partls fit sales.csv.gz --target sold --groups g.csv --encode onehot
 
-        partls fit sales.csv.gz --target sold --groups groups.toml --encode onehot --missing mean --standardize
+        partls fit sales/ --target sold --groups g.csv --scheduler tcp://host:8786
+
+    Exit codes: 0 proven optimal or within --gap, 2 bad input, 3 not proven (the model is usable), 130 Ctrl-C (the best
+    model so far is saved to --out).
     """
-    chosen("--penalty", penalty, ["l2", "l1"])
-    chosen("--method", method, _methods())
-    chosen("--relaxation", relaxation, _relaxations())
-    model_file.check_place(out, "--out")
-    model_file.check_place(report, "--report")
-    with source.cluster(scheduler) as client:
-        problem = source.read(
-            data, groups, target=target, weights=weights, drop=drop, encode=encode, missing=missing,
-            standardize=standardize, ungrouped=ungrouped, delimiter=delimiter, encoding=encoding, decimal=decimal,
-            memory=memory, client=client,
-        )
-        rows = problem.rows
-        if report is not None and rows.folded:
-            raise InvalidInput(
-                f"--report shows every row, and the {rows.n_rows:,} rows of {data} were folded to save memory: "
-                "allow more with --memory, or leave --report out"
-            )
-        model = _fitted(
-            rows, problem.partition, client, method=method, eta=eta, penalty=penalty, relaxation=relaxation,
-            time_limit=time_limit, gap_tol=gap, n_jobs=n_jobs, ungrouped=ungrouped, fit_intercept=intercept,
-            verbose=int(in_terminal()),
-        )
-    if out is not None:
-        model_file.save(model, rows, problem.preparation, out)
-        say_to_people(f"model saved to {out}")
-    if report is not None:
-        from partls.report import write_report
-
-        write_report(model, report)
-        say_to_people(f"report written to {report}")
+    objective.check()
+    search.check()
+    output.check(search.method)
+    with cluster(search.scheduler) as client:
+        problem = columns.read(spelling.open(data), memory=memory, kept_for=output.needs_rows, client=client)
+        model, rows = _fitted(problem, objective, search, columns.ungrouped, client), problem.rows
+    if output.out is not None:
+        model_file.save(model, rows, problem.preparation, output.out)
+        say_to_people(f"model saved to {output.out}")
     if as_json:
         print_document(_document(model, rows))
     else:
-        _show(model, rows)
-    code = exit_code(model.status_)
+        _show(model, rows, search.gap)
+    _write(model, output, columns.target, search.gap)
+    code = exit_code(model.status_, model.gap_, search.gap)
     if code:
-        saved = f"the best model so far is saved to {out}" if out else "use --out to keep the best model so far"
-        say(f"{model.status_.value}: no model can be more than {model.gap_:.2%} better; {saved}")
+        _tell_unproven(model, output.out, search.checkpoint)
         raise typer.Exit(code)
 
 
-def _fitted(rows: TrainingData, partition: Any, executor: Any, **options: Any) -> PartLSRegressor:
+def _fitted(problem: source.Problem, objective: source.Objective, search: Search, ungrouped: str, executor: Any
+            ) -> PartLSRegressor:
     """Return the estimator, fitted; that a limit ended the search is told at the end, not as a warning."""
     import numpy as np
 
@@ -141,7 +162,13 @@ def _fitted(rows: TrainingData, partition: Any, executor: Any, **options: Any) -
     from relaxations.kernel import load
 
     load("partls.search._walk")  # says that it compiles, where it must, before the search shows its line
-    model = PartLSRegressor(partition, **options)
+    rows = problem.rows
+    model = PartLSRegressor(
+        problem.partition, method=search.method, eta=objective.eta, penalty=objective.penalty,
+        fit_intercept=objective.intercept, relaxation=search.relaxation, time_limit=search.time_limit,
+        gap_tol=search.gap, n_jobs=search.n_jobs, checkpoint=search.checkpoint, ungrouped=ungrouped,
+        random_state=0, verbose=int(in_terminal()),
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(rows.X, rows.y, sample_weight=rows.sample_weight, executor=executor)
@@ -149,13 +176,38 @@ def _fitted(rows: TrainingData, partition: Any, executor: Any, **options: Any) -
     return model
 
 
-def _show(model: PartLSRegressor, rows: TrainingData) -> None:
+def _write(model: PartLSRegressor, output: Output, target: str, gap: float) -> None:
+    """Write the page and the proof, if they are wanted."""
+    if output.report is not None:
+        from partls.report import write_report
+
+        with working("writing the report"):
+            write_report(model, output.report, title=f"What explains {target}", target=target)
+        say_to_people(f"report written to {output.report}")
+    if output.certificate is not None:
+        from partls.certificate import certify
+        from partls.options import a_priori_signs
+
+        result = model._one_result(None)
+        with working("writing the proof"):
+            certify(result, a_priori_signs(result.instance, None), output.certificate, gap)
+        what = "proof" if result.status in PROVEN else "proof of the first bound alone, for the search did not end,"
+        say_to_people(f"{what} written to {output.certificate}: check it with partls verify")
+
+
+def _tell_unproven(model: PartLSRegressor, out: Path | None, checkpoint: Path | None) -> None:
+    saved = f"the best model so far is saved to {out}" if out else "use --out to keep the best model so far"
+    more = f"; the same command goes on from {checkpoint}" if checkpoint else ""
+    say(f"{model.status_.value}: no model can be more than {model.gap_:.2%} better; {saved}{more}")
+
+
+def _show(model: PartLSRegressor, rows: TrainingData, gap: float) -> None:
     """Print the groups and what was proved."""
     result, facts = model._one_result(None), model._facts()[0]
     units = " (standardised columns)" if rows.scale is not None else ""
     screen = console()
     screen.print(group_table(result.instance.partition, result.alpha, result.beta, units=units))
-    colour = "bold green" if not exit_code(result.status) else "bold yellow"
+    colour = "bold yellow" if exit_code(result.status, result.gap, gap) else "bold green"
     screen.print(
         Text(result.status.value, style=colour),
         Text(
@@ -170,7 +222,7 @@ def _document(model: PartLSRegressor, rows: TrainingData) -> dict[str, Any]:
     result = model._one_result(None)
     return {
         "status": result.status.name,
-        "proven": result.status in (Status.OPTIMAL, Status.GAP_REACHED),
+        "proven": result.status in PROVEN,
         "method": result.method,
         "objective": result.objective,
         "lower_bound": finite(result.lower_bound),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,7 @@ import typer
 from formulations.errors import InvalidInput
 from formulations.partition_files import Extent, problems_with, read_file
 from partls.cli import model_file, source
+from partls.cli.bundles import unbundled
 from partls.cli.output import BAD_INPUT, guarded, harmless, print_document, say, say_to_people
 from partls.drafts import DRAFTS, by_column, by_correlation, by_prefix
 from partls.options import chosen
@@ -19,14 +21,39 @@ from partls.tables import Table
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Write a groups file to edit, or check one.")
 
-OptionalTarget = Annotated[str | None, typer.Option(metavar="COL", help="Column to explain, which is in no group.")]
+
+@dataclass(frozen=True, kw_only=True)
+class Features:
+    """What is left out of the groups."""
+
+    target: Annotated[str | None, typer.Option(metavar="COL", help="Column to explain, which is in no group.")] = None
+    weights: source.Weights = None
+    drop: source.Drop = None
+
+    @property
+    def left_out(self) -> set[str]:
+        """The columns that are in no group."""
+        return {*filter(None, [self.target, self.weights]), *(self.drop or ())}
+
+    def of(self, table: Table) -> tuple[str, ...]:
+        """Return the columns to put into groups."""
+        for option, name in (("--target", self.target), ("--weights", self.weights)):
+            table.require([] if name is None else [name], option)
+        table.require(self.drop or [], "--drop")
+        features = tuple(name for name in table.columns if name not in self.left_out)
+        if not features:
+            raise InvalidInput(f"{table.path} has no columns to put into groups")
+        return features
+
 
 
 @app.command()
 @guarded
+@unbundled
 def init(
     data: source.Data,
-    target: OptionalTarget = None,
+    features: Features,
+    spelling: source.Spelling,
     by: Annotated[
         str,
         typer.Option(metavar="correlation|prefix|column", help="Columns that rise and fall together, columns whose "
@@ -35,13 +62,8 @@ def init(
     threshold: Annotated[
         float, typer.Option(metavar="R", help="Mean correlation inside a group, between 0 and 1.")
     ] = 0.5,
-    weights: source.Weights = None,
-    drop: source.Drop = None,
     out: Annotated[Path | None, typer.Option(metavar="groups.toml", help="[default: standard output]")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
-    delimiter: source.Delimiter = None,
-    encoding: source.Encoding = None,
-    decimal: source.Decimal = ".",
     as_json: source.AsJson = False,
 ) -> None:
     """Write a groups file to edit: a draft, for which columns should share a sign is for you to say.
@@ -60,8 +82,8 @@ def init(
         raise InvalidInput(f"--out {out}: the draft is TOML; let the name end in .toml")
     if out is not None and out.exists() and not force:
         raise InvalidInput(f"--out {out} is there already; replace it with --force, or choose another name")
-    table = source.opened(data, delimiter=delimiter, encoding=encoding, decimal=decimal)
-    columns = _features(table, target, weights, drop)
+    table = spelling.open(data)
+    columns = features.of(table)
     if by == "prefix":
         draft = by_prefix(columns)
     elif by == "column":
@@ -71,24 +93,21 @@ def init(
     if as_json:
         print_document({"groups": draft})
     elif out is None:
-        typer.echo(_as_toml(draft, data, target), nl=False)
+        typer.echo(_as_toml(draft, data, features.target), nl=False)
     else:
-        out.write_text(_as_toml(draft, data, target), encoding="utf-8")
+        out.write_text(_as_toml(draft, data, features.target), encoding="utf-8")
         say_to_people(f"{len(columns)} columns in {len(draft)} groups written to {out}: edit them, then partls fit")
 
 
 @app.command()
 @guarded
+@unbundled
 def check(
     data: source.Data,
-    file: Annotated[Path, typer.Argument(help="The groups file.")],
-    target: OptionalTarget = None,
-    weights: source.Weights = None,
-    drop: source.Drop = None,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The groups file.")],
+    features: Features,
+    spelling: source.Spelling,
     ungrouped: source.Ungrouped = "error",
-    delimiter: source.Delimiter = None,
-    encoding: source.Encoding = None,
-    decimal: source.Decimal = ".",
     as_json: source.AsJson = False,
 ) -> None:
     """Tell everything that is wrong with a groups file at once, with suggestions.
@@ -96,13 +115,13 @@ def check(
     Example: partls groups check houses.csv groups.toml --target price
     """
     chosen("--ungrouped", ungrouped, ["error", "free"])
-    table = source.opened(data, delimiter=delimiter, encoding=encoding, decimal=decimal)
-    columns = _features(table, target, weights, drop)
+    table = spelling.open(data)
+    columns = features.of(table)
     try:
         groups = read_file(file).groups
     except InvalidInput as error:
         raise InvalidInput(f"{file}: {error}") from None
-    out = {target, weights, *(drop or ())}
+    out = features.left_out
     problems = [
         f'group "{name}": "{member}" is not among the features: take it out of the file'
         for name, members in groups for member in members if member in out
@@ -111,7 +130,7 @@ def check(
     known = [(name, members) for name, members in known if members or not dict(groups)[name]]
     problems += problems_with(known, Extent.of(columns), "free")
     if ungrouped == "error":
-        problems += _loose(columns, known, named_target=target is not None)
+        problems += _loose(columns, known, named_target=features.target is not None)
     problems += [
         f'column "{name}" holds {kind}s: leave it out with --drop "{name}"'
         if kind != "text" else f'column "{name}" holds text: use --encode onehot in the fit, or --drop "{name}"'
@@ -129,23 +148,13 @@ def check(
         raise typer.Exit(BAD_INPUT)
 
 
-def _features(table: Table, target: str | None, weights: str | None, drop: list[str] | None) -> tuple[str, ...]:
-    table.require([target] if target is not None else [], "--target")
-    table.require([weights] if weights is not None else [], "--weights")
-    table.require(drop or [], "--drop")
-    features = tuple(name for name in table.columns if name not in {target, weights, *(drop or ())})
-    if not features:
-        raise InvalidInput(f"{table.path} has no columns to put into groups")
-    return features
-
-
 def _by_correlation(table: Table, columns: tuple[str, ...], threshold: float) -> dict[str, list[str]]:
     """Return a draft by correlation; each text column is a group of its own."""
     numeric = tuple(name for name in columns if table.kinds[name] == "number")
     draft: dict[str, list[str]] = {}
     if numeric:
         preparation = Preparation(numeric, missing="mean", means=means_of(table, numeric))
-        rows = source.read_again(table, preparation, memory=0.0, standardize=True)
+        rows = source.read(table, preparation, memory=0.0, standardize=True)
         draft = by_correlation(rows, threshold)
     return draft | by_column([name for name in columns if name not in numeric])
 

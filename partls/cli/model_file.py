@@ -70,7 +70,7 @@ def load(path: Path) -> ModelFile:
     if not path.exists():
         raise InvalidInput(f"{path}: there is no such file")
     model = PartLSRegressor.load(path)
-    written = json.loads(path.read_text(encoding="utf-8")).get("preparation")
+    written = json.loads(path.read_bytes()).get("preparation")
     if np.ndim(model.coef_) == 2:
         raise InvalidInput(f"{path} has several targets, which the command line does not handle")
     if written is None:
@@ -79,9 +79,9 @@ def load(path: Path) -> ModelFile:
         return ModelFile(model, Preparation(tuple(model.feature_names_in_)), False)
     try:
         preparation, standardized = _preparation(written)
-    except (TypeError, ValueError, KeyError, AttributeError):
+    except (TypeError, ValueError, KeyError, AttributeError, OverflowError):
         raise InvalidInput(f'{path}: "preparation" is not as partls fit writes it') from None
-    if preparation.columns != tuple(model.feature_names_in_):
+    if preparation.columns != tuple(getattr(model, "feature_names_in_", ())):
         raise InvalidInput(f'{path}: "preparation" makes other columns than the model has')
     return ModelFile(model, preparation, standardized)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, ParamSpec
 
 import numpy as np
@@ -16,18 +17,19 @@ from rich.text import Text
 
 from formulations.errors import PartLSError
 from formulations.partition import Partition
-from partls.result import Status
+from partls.progress import bar
+from partls.result import PROVEN, Status
 
-BAD_INPUT, LIMIT, INTERRUPTED = 2, 3, 130
+BAD_INPUT, NOT_PROVEN, INTERRUPTED = 2, 3, 130
 _SIGN = {1: ("+", "green"), 0: ("0", "dim"), -1: ("-", "red")}
 Arguments = ParamSpec("Arguments")
 
 
-def exit_code(status: Status) -> int:
-    """Return how a fit ends: 0 proved as far as asked, 3 stopped by a limit, 130 by Ctrl-C."""
+def exit_code(status: Status, gap: float, wanted: float) -> int:
+    """Return how a fit ends: 0 proved as far as asked, 3 with a usable model that is not, 130 by Ctrl-C."""
     if status is Status.INTERRUPTED:
         return INTERRUPTED
-    return LIMIT if status in (Status.TIME_LIMIT, Status.NODE_LIMIT, Status.PRECISION_LIMIT) else 0
+    return 0 if status in PROVEN or gap <= wanted else NOT_PROVEN
 
 
 def guarded(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
@@ -50,7 +52,7 @@ def guarded(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
             say(f"error: this needs more memory than there is ({error}); leave columns out with --drop")
             raise typer.Exit(BAD_INPUT) from None
         except KeyboardInterrupt:
-            say("interrupted: nothing was saved")
+            say("interrupted")
             raise typer.Exit(INTERRUPTED) from None
 
     return run
@@ -75,6 +77,14 @@ def say_to_people(message: str) -> None:
 def in_terminal() -> bool:
     """Return whether standard error, where progress goes, is a terminal."""
     return sys.stderr.isatty()
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show that something takes its time."""
+    with bar(in_terminal()) as shown:
+        shown.add_task(what, total=None, told="")
+        yield
 
 
 def print_document(document: Any) -> None:

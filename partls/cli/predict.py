@@ -13,6 +13,7 @@ import typer
 from formulations.data import Floats
 from formulations.errors import InvalidInput, listing, suggestion
 from partls.cli import model_file, source
+from partls.cli.bundles import unbundled
 from partls.cli.model_file import ModelFile
 from partls.cli.output import guarded, print_document, say_to_people
 from partls.preparation import Gaps
@@ -25,15 +26,16 @@ _FORMS = (".csv", ".parquet", ".feather", ".arrow")
 
 
 @guarded
+@unbundled
 def predict(
-    model: Annotated[Path, typer.Argument(help="A model saved by partls fit --out, or by model.save in Python.")],
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="A model saved by partls fit --out, or by model.save in Python.")
+    ],
     data: source.Data,
+    spelling: source.Spelling,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A CSV, Parquet or Feather file [default: CSV on the screen].")
     ] = None,
-    delimiter: source.Delimiter = None,
-    encoding: source.Encoding = None,
-    decimal: source.Decimal = ".",
     as_json: source.AsJson = False,
 ) -> None:
     """Predict the target for every row, in the order of the file; the columns are found by name.
@@ -50,7 +52,9 @@ def predict(
     if out is not None and out.suffix.lower() not in _FORMS:
         raise InvalidInput(f"--out {out}: the name must end in {', '.join(_FORMS)}")
     loaded = model_file.load(model)
-    table = source.opened(data, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    table = spelling.open(data)
+    if out is None and sys.stdout.isatty():
+        table.watch = iter  # a bar would stand between the predictions
     _require_columns(table, loaded)
     name = f"predicted {loaded.preparation.target or 'target'}"
     if as_json:

@@ -2,62 +2,82 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from formulations.equivalent_rows import Chunk
-from formulations.errors import InvalidInput
+from formulations.errors import InvalidInput, listing
+from formulations.instance import Instance
 from formulations.partition import Partition
 from partls.cli.output import in_terminal, say_to_people
-from partls.preparation import Preparation, prepare
+from partls.options import chosen, nonnegative
+from partls.preparation import MISSING, Preparation, prepare
+from partls.progress import bar
 from partls.tables import Table, open_table
 from partls.training_data import DEFAULT_MEMORY, TrainingData, fold_on_cluster, read_rows
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 Data = Annotated[
-    Path, typer.Argument(help="CSV (any delimiter, gzip or not), Parquet (file or folder), Arrow/Feather or NPZ.")
+    Path, typer.Argument(metavar="DATA", help="CSV (any delimiter, gzip or not), Parquet (or its folder), Arrow or NPZ.")
 ]
-Target = Annotated[str, typer.Option(metavar="COL", help="Column to explain.")]
-Groups = Annotated[Path, typer.Option(metavar="FILE", help="Groups: TOML, a feature,group table or a 0/1 table.")]
 Weights = Annotated[str | None, typer.Option(metavar="COL", help="Column of row weights.")]
 Drop = Annotated[list[str] | None, typer.Option(metavar="COL", help="Column to leave out; may be repeated.")]
-Encode = Annotated[str | None, typer.Option(metavar="onehot", help="Give each value of a text column a 0/1 column.")]
-Missing = Annotated[
-    str, typer.Option(metavar="error|drop|mean", help="Refuse missing values, drop their rows, or fill in the mean.")
-]
 Ungrouped = Annotated[
     str, typer.Option(metavar="error|free", help="Refuse columns in no group, or leave their signs free.")
 ]
-Delimiter = Annotated[str | None, typer.Option(metavar="CHAR", help="Delimiter of a text file [default: see header].")]
-Encoding = Annotated[str | None, typer.Option(metavar="NAME", help="Encoding of a text file, such as latin-1.")]
-Decimal = Annotated[str, typer.Option(metavar="CHAR", help='Decimal point of a text file, "." or ",".')]
 Memory = Annotated[
     float, typer.Option(metavar="MIB", help="Rows are kept up to this size; larger data are folded as they are read.")
-]
-Eta = Annotated[float, typer.Option(metavar="NUMBER", help="Strength of the penalty on the effects of the groups.")]
-Penalty = Annotated[str, typer.Option(metavar="l2|l1", help="Kind of the penalty.")]
-Intercept = Annotated[bool, typer.Option("--intercept/--no-intercept", help="Whether the model has an intercept.")]
-Standardize = Annotated[bool, typer.Option("--standardize", help="Give all columns mean 0 and standard deviation 1.")]
-Scheduler = Annotated[
-    str | None, typer.Option(metavar="ADDRESS", help="Fold the rows and search on a Dask cluster, e.g. tcp://host:8786.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one machine-readable document and nothing else.")]
 
 MEMORY = DEFAULT_MEMORY  # MiB
-_PATIENCE = 10  # seconds until a scheduler must have answered
 
 
-def opened(path: Path, *, delimiter: str | None, encoding: str | None, decimal: str) -> Table:
-    """Return the table in DATA."""
-    if decimal not in (".", ","):
-        raise InvalidInput(f'--decimal "{decimal}" must be "." or ","')
-    return open_table(path, delimiter=delimiter, encoding=encoding, decimal=decimal)
+@dataclass(frozen=True, kw_only=True)
+class Spelling:
+    """How a text file is written."""
+
+    delimiter: Annotated[
+        str | None, typer.Option(metavar="CHAR", help="Delimiter of a text file [default: see header].")
+    ] = None
+    encoding: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Encoding of a text file, such as latin-1.")
+    ] = None
+    decimal: Annotated[str, typer.Option(metavar="CHAR", help='Decimal point of a text file, "." or ",".')] = "."
+
+    def open(self, path: Path) -> Table:
+        """Return the table in DATA."""
+        if self.decimal not in (".", ","):
+            raise InvalidInput(f'--decimal "{self.decimal}" must be "." or ","')
+        table = open_table(path, delimiter=self.delimiter, encoding=self.encoding, decimal=self.decimal)
+        if in_terminal():
+            table.watch = lambda batches: _shown(batches, table)
+        return table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Objective:
+    """What is minimised."""
+
+    eta: Annotated[
+        float, typer.Option(metavar="NUMBER", help="Strength of the penalty on the effects of the groups.")
+    ] = 0.0
+    penalty: Annotated[
+        str, typer.Option(metavar="l2|l1", help="Kind of the penalty.", autocompletion=lambda: ["l2", "l1"])
+    ] = "l2"
+    intercept: Annotated[
+        bool, typer.Option("--intercept/--no-intercept", help="Whether the model has an intercept.")
+    ] = True
+
+    def check(self) -> None:
+        """Refuse what cannot be meant, before the rows are read."""
+        nonnegative("--eta", self.eta)
+        chosen("--penalty", self.penalty, ["l2", "l1"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,26 +88,78 @@ class Problem:
     partition: Partition
     rows: TrainingData
 
+    def instance(self, objective: Objective) -> Instance:
+        """Return the optimisation problem."""
+        rows = self.rows
+        return Instance(
+            rows.X, rows.y, self.partition, eta=objective.eta, penalty=objective.penalty,
+            fit_intercept=objective.intercept, sample_weight=rows.sample_weight, columns=rows.columns, ungrouped="free",
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """Which columns of DATA are what, and how they become numbers."""
+
+    target: Annotated[str, typer.Option(metavar="COL", help="Column to explain.")]
+    groups: Annotated[Path, typer.Option(metavar="FILE", help="Groups: TOML, a feature,group table or a 0/1 table.")]
+    weights: Weights = None
+    drop: Drop = None
+    encode: Annotated[
+        str | None, typer.Option(metavar="onehot", help="Give each value of a text column a 0/1 column.",
+                                 autocompletion=lambda: ["onehot"])
+    ] = None
+    missing: Annotated[
+        str, typer.Option(metavar="|".join(MISSING), autocompletion=lambda: list(MISSING),
+                          help="Refuse missing values, drop their rows, or fill in the mean.")
+    ] = "error"
+    standardize: Annotated[
+        bool, typer.Option("--standardize", help="Give all columns mean 0 and standard deviation 1.")
+    ] = False
+    ungrouped: Ungrouped = "error"
+
+    def read(self, table: Table, *, memory: float, kept_for: str = "", client: Any = None) -> Problem:
+        """Return the rows and their groups; what is wrong with the groups is told before the rows are read.
+
+        ``kept_for`` names an option that needs every row: with it, rows that would be folded are refused. With a Dask
+        client its workers fold the rows.
+        """
+        preparation = prepare(
+            table, target=self.target, weights=self.weights, drop=self.drop or [], encode=self.encode,
+            missing=self.missing,
+        )
+        grouped = self._partition(preparation)
+        rows = read(
+            table, preparation, memory=memory, standardize=self.standardize, kept_for=kept_for, client=client
+        )
+        return Problem(preparation, grouped, rows)
+
+    def _partition(self, preparation: Preparation) -> Partition:
+        """Return the groups of the file on the columns of X; a text column stands for all its codes."""
+        written = Partition.from_file(self.groups, ungrouped=self.ungrouped).to_dict()
+        coded = {
+            name: [code for member in members for code in _codes(preparation, member)]
+            for name, members in written.items()
+        }
+        columns = preparation.columns
+        try:
+            return Partition.of(coded, n_columns=len(columns), columns=columns, ungrouped=self.ungrouped)
+        except InvalidInput as error:
+            hint = "; leave columns out of the model with --drop" if "in no group" in str(error) else ""
+            if hint and preparation.levels:
+                hint += f"; the file lists a text column by its own name, as {listing(preparation.levels)}"
+            told = str(error).replace('set ungrouped="free"', "say --ungrouped free")
+            raise InvalidInput(f"{self.groups}: {told}{hint}") from None
+
 
 def read(
-    path: Path, groups: Path, *, target: str, weights: str | None, drop: list[str] | None, encode: str | None,
-    missing: str, standardize: bool, ungrouped: str, delimiter: str | None, encoding: str | None, decimal: str,
-    memory: float, client: Any = None,
-) -> Problem:
-    """Return DATA and its groups; what is wrong with the groups is told before the rows are read."""
-    table = opened(path, delimiter=delimiter, encoding=encoding, decimal=decimal)
-    preparation = prepare(table, target=target, weights=weights, drop=drop or [], encode=encode, missing=missing)
-    grouped = partition(groups, preparation, ungrouped)
-    rows = read_again(table, preparation, memory=memory, standardize=standardize, client=client)
-    return Problem(preparation, grouped, rows)
-
-
-def read_again(
-    table: Table, preparation: Preparation, *, memory: float, standardize: bool, client: Any = None
+    table: Table, preparation: Preparation, *, memory: float, standardize: bool, kept_for: str = "", client: Any = None
 ) -> TrainingData:
-    """Return the rows of a table, prepared as they are said to be; with a Dask client, folded by its workers."""
-    if client is None:
-        data = read_rows(table, preparation, memory=memory, watch=lambda chunks: _shown(chunks, table))
+    """Return the rows of a table, prepared as they are said to be; a client's workers fold those of Parquet files."""
+    if client is None or not table.pieces():
+        data = read_rows(table, preparation, memory=memory, kept_for=kept_for)
+    elif kept_for:
+        raise InvalidInput(f"{kept_for} needs every row, which --scheduler folds on its workers: leave one of them out")
     else:
         data = fold_on_cluster(table, preparation, client)
     if data.n_dropped:
@@ -95,58 +167,19 @@ def read_again(
     return data.standardised() if standardize else data
 
 
-def partition(path: Path, preparation: Preparation, ungrouped: str) -> Partition:
-    """Return the groups of a file on the columns of X; a text column stands for all its codes."""
-    written = Partition.from_file(path, ungrouped=ungrouped).to_dict()
-    coded = {
-        name: [code for member in members for code in _codes(preparation, member)] for name, members in written.items()
-    }
-    columns = preparation.columns
-    try:
-        return Partition.of(coded, n_columns=len(columns), columns=columns, ungrouped=ungrouped)
-    except InvalidInput as error:
-        hint = "; leave columns out of the model with --drop" if "in no group" in str(error) else ""
-        told = str(error).replace('set ungrouped="free"', "say --ungrouped free")
-        raise InvalidInput(f"{os.fspath(path)}: {told}{hint}") from None
-
-
 def _codes(preparation: Preparation, member: Any) -> tuple[str, ...]:
     return preparation.codes(member) if member in preparation.levels else (member,)
 
 
-def _shown(chunks: Iterable[Chunk], table: Table) -> Iterator[Chunk]:
-    """Pass chunks on behind a bar with rows and rows per second; without one where there is no terminal."""
-    if not in_terminal():
-        yield from chunks
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    parts = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"), TimeElapsedColumn())
-    with Progress(*parts, console=Console(stderr=True), transient=True) as progress:
-        task, rows = progress.add_task("reading and compressing", total=None, told=""), 0
-        for chunk in chunks:
-            rows += len(chunk[1])
+def _shown(batches: Iterable[pa.RecordBatch], table: Table) -> Iterator[pa.RecordBatch]:
+    """Pass batches on behind a bar with rows and rows per second."""
+    with bar(enabled=True) as shown:
+        task, rows = shown.add_task(table.doing, total=None, told=""), 0
+        for batch in batches:
+            rows += batch.num_rows
             share = rows / table.n_rows if table.n_rows else table.share_read
-            speed = rows / max(progress.tasks[0].elapsed or 0.0, 1e-9)
+            speed = rows / max(shown.tasks[0].elapsed or 0.0, 1e-9)
             told = f"{rows:,} rows, {speed:,.0f} rows/s"
-            progress.update(task, total=None if share is None else 1.0, completed=share or 0.0, told=told)
-            yield chunk
-
-
-@contextmanager
-def cluster(address: str | None) -> Iterator[Any]:
-    """Connect to a Dask scheduler; nothing without an address."""
-    if address is None:
-        yield None
-        return
-    try:
-        distributed: Any = import_module("distributed")
-    except ImportError:
-        raise InvalidInput("--scheduler needs Dask: pip install 'partls[dask]'") from None
-    try:
-        client = distributed.Client(address, timeout=_PATIENCE)
-    except (OSError, ValueError, TypeError) as error:
-        raise InvalidInput(f"--scheduler {address}: no Dask scheduler answers there ({error})") from None
-    with client:
-        yield client
+            total = None if share is None else 1.0
+            shown.update(task, description=table.doing, total=total, completed=share or 0.0, told=told)
+            yield batch

@@ -31,7 +31,9 @@ class Subject:
         result = model._one_result(output)
         several = isinstance(model.result_, tuple)
         recorded = model.history_[model._target(output)] if several else model.history_
-        settings = {name: value for name, value in model.get_params(deep=False).items() if name != "groups"}
+        settings = {
+            name: value for name, value in model.get_params(deep=False).items() if name not in ("groups", "checkpoint")
+        }
         return cls(result, tuple(history or recorded), model.signs, {**settings, **_problem(result)}, model.n_jobs)
 
 

@@ -62,40 +62,35 @@ def cheapest(values: Any) -> int:
     return k
 
 
-@compiled(numba.types.Tuple((integer, real)), problem_t, workspace_t, integer, integer)
-def flip(problem: Problem, ws: Workspace, first: int, second: int) -> tuple[int, float]:
-    """Flip the sign of one or two groups in the trial slot; return (pending pivots, value) or (-1, inf).
+@compiled(real, problem_t, workspace_t, integer, integer, vector, vector, glue=True)
+def flip(problem: Problem, ws: Workspace, first: int, second: int, best: Any, bounds: Any) -> float:
+    """Flip the sign of one or two groups and keep the flip if it pays; return the value it would have.
 
-    Principal pivoting from the neighbouring pattern's optimum; not guaranteed to end, so it is cut short.
+    Principal pivoting from the neighbouring pattern's optimum; not guaranteed to end, so it is cut short (inf).
     """
     T, U, C, S = ws.T[0], ws.U[0], ws.C[0], ws.trial[0]
     copy_state(ws.S[0], S)
     decide(problem, S, first, -float(ws.signs[0, first]))
     if second != first:
         decide(problem, S, second, -float(ws.signs[0, second]))
-    value = ws.value[0]
-    for n in range(MAX_PENDING):
-        i = most_out_of_place(S, problem.tolerance)
-        if i < 0:
-            return n, value
+    value, n = ws.value[0], 0
+    i = most_out_of_place(S, problem.tolerance)
+    while i >= 0 and n < MAX_PENDING:
         pending_row(T, i, U, C, n, U[n])
         value = pivot(i, -1.0 if S[PASSIVE, i] > 0.0 else 1.0, U, C, n, S, value)
-    return -1, np.inf
-
-
-@compiled(real, problem_t, workspace_t, integer, integer, vector, vector)
-def move(problem: Problem, ws: Workspace, first: int, second: int, best: Any, bounds: Any) -> float:
-    """Flip one or two groups and keep the flip if it pays; return the value the flip would have."""
-    n, value = flip(problem, ws, first, second)
+        n += 1
+        i = most_out_of_place(S, problem.tolerance)
+    if i >= 0:
+        return np.inf
     if n > 0 and value < ws.value[0] * (1.0 - _WORTH):
-        copy_state(ws.trial[0], ws.S[0])
+        copy_state(S, ws.S[0])
         own_tableau(ws, 0, 0, 0, n)
         ws.value[0] = value
         ws.signs[0, first] = -ws.signs[0, first]
         if second != first:
             ws.signs[0, second] = -ws.signs[0, second]
         close_leaf(problem, ws, 0, best, bounds)
-    return value
+    return float(value)
 
 
 @compiled(numba.void, problem_t, workspace_t, signs_t, vector, vector, integer, integer, entry=True)
@@ -128,7 +123,7 @@ def improve(problem: Problem, ws: Workspace, signs: Any, best: Any, bounds: Any,
                 if b >= a:
                     continue
                 first, second = order[a], order[b]
-            value = move(problem, ws, first, second, best, bounds)
+            value = flip(problem, ws, first, second, best, bounds)
             if trial < K:
                 values[trial] = value
         if ws.value[0] == before:

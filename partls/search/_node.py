@@ -93,7 +93,7 @@ def copy_signs(source: Any, target: Any) -> None:
         target[k] = source[k]
 
 
-@compiled(trial_outcome_t, *at_t, integer, real, real, integer, integers)
+@compiled(trial_outcome_t, *at_t, integer, real, real, integer, integers, glue=True)
 def try_child(problem: Problem, ws: Workspace, level: int, k: int, sign: float, cutoff: float, slot: int, counts: Any
               ) -> tuple[int, int, float]:
     """Bound the child that fixes group k, on pending pivots only; return (status, pending pivots, value).
@@ -125,7 +125,7 @@ def load_pending(ws: Workspace, level: int, slot: int) -> None:
             ws.U[slot, p, a] = ws.pending[level, p, a]
 
 
-@compiled(numba.void, workspace_t, integer, integer, integer, integer)
+@compiled(numba.void, workspace_t, integer, integer, integer, integer, glue=True)
 def own_tableau(ws: Workspace, source: int, target: int, slot: int, n: int) -> None:
     """Give a node a tableau of its own: the base of ``source`` with n pending pivots of the slot applied."""
     S = ws.S[target]
@@ -136,7 +136,7 @@ def own_tableau(ws: Workspace, source: int, target: int, slot: int, n: int) -> N
     ws.n_pending[target] = 0
 
 
-@compiled(numba.void, workspace_t, integer, integer, integer, integer, real, flag, integers)
+@compiled(numba.void, workspace_t, integer, integer, integer, integer, real, flag, integers, glue=True)
 def settle(ws: Workspace, source: int, target: int, slot: int, n: int, value: float, unfinished: bool, counts: Any
            ) -> None:
     """Make the trial in ``slot`` the node at level ``target``; an unfinished one has still to be solved there."""
@@ -188,7 +188,7 @@ def offer(value: float, w: Any, best: Any, bounds: Any) -> None:
             best[a] = w[a]
 
 
-@compiled(real, *at_t, vector, vector)
+@compiled(real, *at_t, vector, vector, glue=True)
 def close_leaf(problem: Problem, ws: Workspace, level: int, best: Any, bounds: Any) -> float:
     """Offer the sign-consistent point of a node as incumbent; return the node's certified bound."""
     S = ws.S[level]

@@ -83,7 +83,7 @@ def cutoff_of(bounds: Any, rules: Rules) -> float:
     return bounds[0] - max(rules.relative * bounds[0], rules.absolute)
 
 
-@compiled(integer, problem_t, rules_t, workspace_t, integer, integer, real, vector, integers)
+@compiled(integer, problem_t, rules_t, workspace_t, integer, integer, real, vector, integers, glue=True)
 def branch(problem: Problem, rules: Rules, ws: Workspace, level: int, n: int, only: float, bounds: Any, counts: Any
            ) -> int:
     """Try the signs of the best-ranked groups; return DESCENDED, FIXED (a sign, in place), CLOSED or BROKEN.

@@ -28,7 +28,7 @@ from partls.search.subtree import Subtree
 
 FORMAT, VERSION = "partls checkpoint", 1
 _MAX_BYTES = 2**28
-_FIELDS = {"format", "version", "data", "incumbent", "closed", "counts", "open", "digest"}
+_FIELDS = {"format", "version", "data", "incumbent", "closed", "proved", "counts", "open", "digest"}
 _SIGNS = {"-": -1, "0": 0, "+": 1}
 
 logger = logging.getLogger(__name__)
@@ -36,10 +36,14 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class SearchState:
-    """Where a search is: the signs of its incumbent, the bound of what is closed, and all that is open."""
+    """Where a search is: the signs of its incumbent, the bound of what is closed, and all that is open.
+
+    ``proved`` is the bound that earlier runs have certified for the whole: it never falls.
+    """
 
     signs: SignPattern
     closed: float
+    proved: float
     counts: Counter[str]
     open: list[Subtree]
 
@@ -100,6 +104,7 @@ class Checkpoint:
             "data": self.data,
             "incumbent": str(state.signs),
             "closed": repr(float(state.closed)),  # may be infinite, which JSON has no word for
+            "proved": repr(float(state.proved)),
             "counts": {name: int(count) for name, count in state.counts.items()},
             "open": [[str(tree.signs), repr(float(tree.bound)), bool(tree.doubtful)] for tree in state.open],
         }
@@ -118,10 +123,10 @@ class Checkpoint:
             raise _Refused("is malformed")
         counts = Counter({str(name): int(count) for name, count in document["counts"].items()})
         trees = [_subtree(entry, root) for entry in document["open"]]
-        closed = float(document["closed"])
-        if math.isnan(closed) or min(counts.values(), default=0) < 0:
+        closed, proved = float(document["closed"]), float(document["proved"])
+        if math.isnan(closed) or not 0 <= proved < math.inf or min(counts.values(), default=0) < 0:
             raise _Refused("is malformed")
-        return SearchState(signs, closed, counts, trees)
+        return SearchState(signs, closed, proved, counts, trees)
 
 
 class _Refused(Exception):  # noqa: N818

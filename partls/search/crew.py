@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Executor, Future, wait
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from partls.search.subtree import Exploration, Incumbent, Subtree
+from partls.search.workers import DaemonThreads, wait_for
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ class Threads:
 
     def __init__(self, explore: Callable[[Task], Exploration], pool: int | Executor) -> None:
         self._explore = explore
-        self._pool = ThreadPoolExecutor(pool) if isinstance(pool, int) else pool
+        self._pool = DaemonThreads(pool) if isinstance(pool, int) else pool
         self._own = isinstance(pool, int)
         self._waiting: set[Future[Exploration]] = set()
 
@@ -62,9 +63,9 @@ class Threads:
         return ticket.result()
 
     def close(self) -> None:
-        """Cancel what no thread has begun and wait for the others, which the flag has told to end."""
+        """Cancel what no thread has begun and wait for the others, which the flag has told to end, but not for ever."""
         for future in self._waiting:
             future.cancel()
-        wait(self._waiting)
+        wait_for(list(self._waiting), lambda: True)
         if self._own:
             self._pool.shutdown()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
+from itertools import chain
 from math import inf, isnan
 
 from partls.search.subtree import Subtree
@@ -12,46 +13,54 @@ _Entry = tuple[float, int, Subtree]
 
 
 class Frontier:
-    """A stack, or with ``best_first`` a heap by bound, whose order depends on nothing but what was pushed."""
+    """A stack, or with ``best_first`` a heap by bound, whose order depends on nothing but what was pushed.
 
-    def __init__(self, subtrees: Iterable[Subtree], *, best_first: bool = False) -> None:
-        self._best_first = best_first
+    Beyond ``most`` open subtrees a heap grows no more: what comes then goes on a stack, which is emptied first, so
+    that the search goes depth-first until there is room again.
+    """
+
+    def __init__(self, subtrees: Iterable[Subtree], *, best_first: bool = False, most: int | None = None) -> None:
+        self._most = (inf if most is None else most) if best_first else 0
         self._pushed = 0
-        self._entries: list[_Entry] = []
+        self._heap: list[_Entry] = []
+        self._stack: list[Subtree] = []
         self.push(subtrees)
+
+    @property
+    def is_depth_first(self) -> bool:
+        """Whether the deepest subtree comes next."""
+        return bool(self._stack) or len(self) >= self._most
 
     def push(self, subtrees: Iterable[Subtree]) -> None:
         """Add subtrees; of equal ones, the last comes first."""
         for subtree in subtrees:
             self._pushed += 1
-            entry = (at_least(subtree.bound), -self._pushed, subtree)
-            if self._best_first:
-                heappush(self._entries, entry)
+            if len(self) >= self._most:
+                self._stack.append(subtree)
             else:
-                self._entries.append(entry)
+                heappush(self._heap, (at_least(subtree.bound), -self._pushed, subtree))
 
     def next(self) -> Subtree:
         """Return the subtree to explore next, which stays where it is: an interrupt must not lose it."""
-        return self._entries[0 if self._best_first else -1][2]
+        return self._stack[-1] if self._stack else self._heap[0][2]
 
     def drop(self) -> None:
         """Remove the subtree that ``next`` returns."""
-        if self._best_first:
-            heappop(self._entries)
+        if self._stack:
+            self._stack.pop()
         else:
-            self._entries.pop()
+            heappop(self._heap)
 
     def lowest(self) -> float:
         """Return the lowest bound of all (inf if there is none)."""
-        if self._best_first:
-            return self._entries[0][0] if self._entries else inf
-        return min((entry[0] for entry in self._entries), default=inf)
+        on_stack = min((at_least(subtree.bound) for subtree in self._stack), default=inf)
+        return min(on_stack, self._heap[0][0] if self._heap else inf)
 
     def __iter__(self) -> Iterator[Subtree]:
-        return (entry[2] for entry in self._entries)
+        return chain((entry[2] for entry in self._heap), self._stack)
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._heap) + len(self._stack)
 
 
 def at_least(bound: float) -> float:

@@ -14,6 +14,7 @@ from formulations.data import Floats
 from formulations.reduction import Reduction
 from formulations.signs import SignPattern
 from partls.search.branching import BranchingRule
+from partls.search.contradiction import check_claim
 from partls.search.subtree import Exploration, Incumbent, Subtree, Tolerances, round_to_signs, violations
 from relaxations.active_set import ActiveSetBounder, OrthogonalBounder
 from relaxations.bound import Bound, Bounder, BoundStatus, ask
@@ -21,6 +22,7 @@ from relaxations.certify import SafeBound
 from relaxations.sign_constrained import solve_signed
 
 _WRONG_SIGN = 1e-9  # of the target's norm: smaller coefficients of the wrong sign count as zero
+_REMEMBERED = 4096  # rounded patterns whose solutions are kept
 _NEARLY_TIGHT = 1e-5  # of the objective: a rounded point this near to its bound may be the node's answer
 
 
@@ -38,6 +40,7 @@ class GenericExplorer:
         self._rule = rule
         self._tolerances = tolerances
         self._safe = SafeBound(reduction)
+        self._size = float(reduction.z @ reduction.z) + reduction.rest
         self._tried: dict[SignPattern, Incumbent] = {}
         self._local = threading.local()
 
@@ -58,7 +61,7 @@ class GenericExplorer:
 
     def certified(self, subtree: Subtree, upper: float) -> float:
         """Return a certified bound of a subtree: the relaxation's own, or by orthogonal factorisation if better."""
-        exact = self._exact(subtree.signs, upper)[0]
+        exact = self._exact(subtree.signs, upper, self._safe.least_squares)[0]
         return exact if isnan(subtree.bound) else max(exact, subtree.bound)
 
     def _expand(self, node: Subtree, out: Exploration) -> list[Subtree]:
@@ -74,11 +77,14 @@ class GenericExplorer:
         # not help, so the box is closed at the certified value and the reported gap stays honest.
         exact_bounder = isinstance(self._local.bounder, OrthogonalBounder)
         decisive = max(value, bound.estimate / self._reduction.scale) if trusted and exact_bounder else value
-        if decisive >= cutoff(out.best.value):
-            return _close(value, out, "prunes", source)
         v = self._point(bound)
+        if decisive >= cutoff(out.best.value):
+            if not exact_bounder:
+                self._look_for_a_contradiction(node.signs, value, out.best.v if v is None else v, out)
+            return _close(value, out, "prunes", source)
         if v is not None:
             leaf = self._offer(round_to_signs(v, self._reduction.labels, node.signs), out)
+            check_claim(self._name, node.signs, value, leaf, self._size)
             if decisive >= cutoff(out.best.value):
                 return _close(value, out, "tight", source)
             if trusted and leaf.value - value <= _NEARLY_TIGHT * leaf.value:
@@ -89,12 +95,20 @@ class GenericExplorer:
         if node.signs.is_complete:
             # Nothing left to split: settle the leaf by itself, whatever the relaxation said.
             exact, leaf = self._exact(node.signs, out.best.value)
+            check_claim(self._name, node.signs, value, leaf, self._size)
             if leaf.value < out.best.value:
                 out.best = leaf
             return _close(max(exact, value), out, "leaves", "factorisation")
         k = self._branch_group(node, v, out.counts)
         first = 1 if v is None or v[self._reduction.labels == k].sum() >= 0 else -1
         return [Subtree(node.signs.fix(k, -first), value), Subtree(node.signs.fix(k, first), value)]
+
+    def _look_for_a_contradiction(self, signs: SignPattern, claimed: float, v: Floats, out: Exploration) -> None:
+        """Compare a claim that closes a box with solutions in it: the incumbent if it is there, and v rounded."""
+        if (self._reduction.column_signs(signs) * out.best.v >= 0).all():
+            check_claim(self._name, signs, claimed, out.best, self._size)
+        rounded = self._solution(round_to_signs(v, self._reduction.labels, signs), out.best.value)
+        check_claim(self._name, signs, claimed, rounded, self._size)
 
     def _bound(self, signs: SignPattern, cutoff: float, counts: Counter[str]) -> Bound:
         """Return the relaxation's bound, counted; anything but a certified number proves nothing."""
@@ -135,19 +149,27 @@ class GenericExplorer:
         return bounder
 
     def _offer(self, signs: SignPattern, out: Exploration) -> Incumbent:
-        """Return the solution of a rounded pattern, solved once, and keep it if it is better."""
-        if signs not in self._tried:
-            self._tried[signs] = self._exact(signs, out.best.value)[1]
-        leaf = self._tried[signs]
+        """Return the solution of a rounded pattern and keep it if it is better."""
+        leaf = self._solution(signs, out.best.value)
         if leaf.value < out.best.value:
             out.best = leaf
         return leaf
 
-    def _exact(self, signs: SignPattern, upper: float) -> tuple[float, Incumbent]:
+    def _solution(self, signs: SignPattern, upper: float) -> Incumbent:
+        """Return the solution of a complete pattern, remembered for a while: nodes round to few different ones."""
+        leaf = self._tried.get(signs)
+        if leaf is None:
+            leaf = self._exact(signs, upper)[1]
+            if len(self._tried) >= _REMEMBERED:
+                self._tried.clear()
+            self._tried[signs] = leaf
+        return leaf
+
+    def _exact(self, signs: SignPattern, upper: float, start: Floats | None = None) -> tuple[float, Incumbent]:
         """Return (certified bound, solution) of the sign-constrained least squares of a pattern."""
         reduction = self._reduction
         column_signs = reduction.column_signs(signs)
-        v = solve_signed(reduction, column_signs)
+        v = solve_signed(reduction, column_signs, start)
         leaf = Incumbent(reduction.objective(v) / reduction.scale, v)
         return self._safe.value(v, column_signs, max(upper, leaf.value)), leaf
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -121,14 +123,21 @@ def exact_fit_nearby(reduction: Reduction, root: SignPattern, incumbent: Incumbe
     return best
 
 
-def plain_incumbent(reduction: Reduction, root: SignPattern, candidates: list[SignPattern]) -> Incumbent:
-    """Return the best solution found by one-flip descent with orthogonal factorisation (L1, ill-conditioned data)."""
-    best_signs = min(candidates, key=lambda pattern: leaf(reduction, pattern).value)
-    best = leaf(reduction, best_signs)
+def plain_incumbent(reduction: Reduction, root: SignPattern, candidates: list[SignPattern], relaxed: Floats,
+                    stop: Callable[[], bool] = lambda: False) -> Incumbent:
+    """Return the best solution found by one-flip descent with orthogonal factorisation (L1, ill-conditioned data).
+
+    The first solutions start from the support of the ``relaxed`` point; ``stop`` ends the descent early.
+    """
+    near = Incumbent(0.0, relaxed)
+    solutions = [(leaf(reduction, pattern, near), pattern) for pattern in candidates]
+    best, best_signs = min(solutions, key=lambda solution: solution[0].value)
     improved = True
     while improved:
         improved = False
         for k in root.undecided:
+            if stop():
+                return best
             flipped = SignPattern((*best_signs.values[:k], -best_signs[k], *best_signs.values[k + 1 :]))
             trial = leaf(reduction, flipped, best)
             if trial.value < best.value * (1 - 1e-10):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from formulations.signs import SignPattern
+from partls.interrupts import Keyboard
 from partls.progress import Observer
 from partls.result import Status
 from partls.search.branching import BranchingRule, StrongBranching
@@ -32,6 +33,8 @@ class SearchOptions:
     root: SignPattern | None = None
     start: SignPattern | None = None
     checkpoint: Checkpoint | None = None
+    max_open_nodes: int | None = None
+    keyboard: Keyboard = field(default_factory=Keyboard)
 
 
 @dataclass

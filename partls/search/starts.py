@@ -15,7 +15,7 @@ from formulations.reduction import Reduction
 from formulations.signs import SignPattern
 from partls.options import chosen
 from partls.search.subtree import round_to_signs
-from relaxations.bound import Bounder
+from relaxations.bound import Bounder, ask
 
 STRATEGIES = ("least-squares", "relaxation", "random")
 MIXED = "mixed"
@@ -85,8 +85,10 @@ class Starts:
         fixed = np.array(self._root.values)
         node = SignPattern(tuple(np.where(fixed != 0, fixed, np.where(decided, drawn, 0)).tolist()))
         with self._one_at_a_time:
-            v = self._bounder.bound(node).coef
-        return self._rounded("relaxation", self._least_squares() if v is None else v, node)
+            v = ask(self._bounder, node).coef
+        if v is None or np.shape(v) != self._reduction.labels.shape or not np.isfinite(v).all():
+            v = self._least_squares()
+        return self._rounded("relaxation", v, node)
 
     def _least_squares(self, rng: np.random.Generator | None = None) -> Floats:
         """Return unconstrained coefficients, with ``rng`` those of a noisy target; dependent columns stay at zero."""

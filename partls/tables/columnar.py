@@ -32,6 +32,12 @@ class ParquetTable(Table):
             raise InvalidInput(f"{path} cannot be read as Parquet ({error})") from None
         super().__init__(path, _kinds(schema), metadata.num_rows)
 
+    def pieces(self) -> list[Table]:
+        """Return the file, for whoever sees it too."""
+        piece = copy(self)
+        piece.watch = iter
+        return [piece]
+
     def _read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
         from pyarrow import parquet
@@ -66,9 +72,9 @@ class ParquetFolder(Table):
         pieces: list[Table] = []
         for fragment in self._fragments:
             piece = copy(self)
-            piece._fragments, piece.n_rows = [fragment], fragment.metadata.num_rows
+            piece._fragments, piece.n_rows, piece.watch = [fragment], fragment.metadata.num_rows, iter
             pieces += [piece] if piece.n_rows else []
-        return pieces
+        return pieces or [self]
 
     def _read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa

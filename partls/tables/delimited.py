@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pyarrow import csv
 
 DELIMITERS = (",", ";", "\t", "|")
+_DECIMAL_COMMA = re.compile(r"(?<![\w,.])-?\d+,\d+(?![\w,.])")
 _HEAD = 1 << 16  # bytes looked at to find out how the file is written
 _BLOCK = 8 << 20  # bytes parsed at once; no row, and so no cell, can be longer
 _UNPACKED, _EXPANSION = 64 << 20, 250  # a gzip file that unpacks to more may have so many times its own size
@@ -58,6 +59,8 @@ class DelimitedTable(Table):
         # A column that begins with whole numbers, or with nothing, may go on with others.
         numbers = (name for name in schema.names if self.kinds[name] == "number")
         self._types = {name: pa.float64() for name in numbers if not pa.types.is_boolean(schema.field(name).type)}
+        if decimal == "." and self._delimiter != "," and _DECIMAL_COMMA.search(text):
+            self.hint = "; if the comma is its decimal point, say --decimal ,"
 
     def _read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         with self._opened(columns) as reader:
@@ -198,6 +201,7 @@ def _checked_delimiter(delimiter: str) -> str:
 
 
 def _found_delimiter(header: str) -> str:
-    """Return the delimiter that the header has most of outside quotes."""
+    """Return the delimiter that the header has most of outside quotes: a blank only where there is no other."""
     plain = re.sub(r'"[^"]*"', "", header)
-    return max(DELIMITERS, key=plain.count)
+    visible = max(DELIMITERS, key=plain.count)
+    return visible if visible in plain else " "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from formulations.errors import InvalidInput, listing, suggestion
@@ -26,6 +26,12 @@ class Table(ABC):
         For each column, in the order of the file: "number", "text", "date" or "other".
     n_rows
         The number of rows where the file says it, else None.
+    hint
+        What else a message on columns that are no numbers should say.
+    watch
+        Sees the batches of every pass go by, to show progress.
+    doing
+        What the pass is for, in words.
     """
 
     def __init__(self, path: str, kinds: Iterable[tuple[str, str]], n_rows: int | None = None) -> None:
@@ -36,6 +42,8 @@ class Table(ABC):
         if not pairs:
             raise InvalidInput(f"{path} has no columns")
         self.path, self.kinds, self.n_rows = path, dict(pairs), n_rows
+        self.watch: Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]] = iter
+        self.doing, self.hint = "reading", ""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -52,7 +60,7 @@ class Table(ABC):
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of some columns, batch by batch; refuse a file without rows."""
         n_rows = 0
-        for batch in self._read(columns):
+        for batch in self.watch(self._read(columns)):
             n_rows += batch.num_rows
             if batch.num_rows:
                 yield batch
@@ -60,8 +68,8 @@ class Table(ABC):
             raise InvalidInput(f"{self.path} has a header but no rows")
 
     def pieces(self) -> list[Table]:
-        """Return tables that hold all rows, in their order, and can be read at the same time."""
-        return [self]
+        """Return tables that hold all rows, in their order, and can be read elsewhere; none if that cannot be."""
+        return []
 
     @abstractmethod
     def _read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:

@@ -1,0 +1,27 @@
+"""
+Effects and shares
+==================
+
+One signed effect per group, and inside a group the share of each feature. The columns of the study are standardised,
+so effects compare.
+"""
+
+import matplotlib.pyplot as plt
+import pandas as pd
+
+import partls
+from partls.demo import GROUPS, diabetes
+from partls.plotting import EffectsDisplay, SharesDisplay
+
+study = diabetes()
+X = pd.DataFrame(study.X, columns=study.partition.columns)
+model = partls.PartLSRegressor(GROUPS).fit(X, study.y)
+
+figure, axes = plt.subplots(1, 2, figsize=(9, 3), layout="constrained")
+EffectsDisplay.from_estimator(model, ax=axes[0])
+SharesDisplay.from_estimator(model, "body", ax=axes[1])
+plt.show()
+
+# %%
+# The same as text, with the certificate below:
+print(model.summary())

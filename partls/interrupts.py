@@ -1,0 +1,80 @@
+"""Ctrl-C as something to be noticed, not something that strikes anywhere: a run ends where its state is whole."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import inf
+from types import FrameType
+
+
+class Keyboard:
+    """Whether, and when, Ctrl-C was pressed during a run; a second press interrupts Python as always."""
+
+    def __init__(self) -> None:
+        self.pressed_at = inf  # on the clock of ``time.perf_counter``
+        self.installed = False
+
+    @property
+    def pressed(self) -> bool:
+        """Whether the run is to end."""
+        return self.pressed_at < inf
+
+    def press(self, number: int = signal.SIGINT, frame: FrameType | None = None) -> None:
+        """Note the first press: it ends the run between two units of work."""
+        if self.pressed:
+            raise KeyboardInterrupt
+        self.pressed_at = time.perf_counter()
+
+    def listen(self) -> None:
+        """Take Ctrl-C back: some solvers handle it while they run, and in threads never return it."""
+        if self.installed:
+            signal.signal(signal.SIGINT, self.press)
+
+    def check(self) -> None:
+        """Raise ``KeyboardInterrupt`` here, where it does no harm, if the run is to end."""
+        if self.pressed:
+            raise KeyboardInterrupt
+
+
+@contextmanager
+def keyboard() -> Iterator[Keyboard]:
+    """Return the keyboard of this run: that of the call around it, if there is one.
+
+    Python delivers Ctrl-C to the main thread alone, and a program that handles it by itself keeps its own way: then
+    ``KeyboardInterrupt`` may still be raised anywhere.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread():
+        yield Keyboard()
+    elif isinstance(outer := getattr(before, "__self__", None), Keyboard):
+        yield outer
+    elif before is not signal.default_int_handler:
+        yield Keyboard()
+    else:
+        mine = Keyboard()
+        mine.installed = True
+        mine.listen()
+        try:
+            yield mine
+        finally:
+            mine.installed = False
+            signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def raising(keyboard: Keyboard) -> Iterator[None]:
+    """Let the first press raise ``KeyboardInterrupt`` at once: for work that can be dropped at any point."""
+    keyboard.check()
+    before = signal.getsignal(signal.SIGINT)
+    if not keyboard.installed:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
