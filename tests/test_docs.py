@@ -56,7 +56,8 @@ def test_every_block_runs_or_says_why_not():
 def test_a_page_shares_names_files_and_a_folder(page, tmp_path):
     text = (
         "```python\n# helper.py\nvalue = 2\n```\n\n```python\nimport helper\nx = helper.value + 1\n```\n\n"
-        "```bash\necho 7 > seven.txt\n```\n\n```python\nfrom pathlib import Path\nprint(x, Path('seven.txt').read_text())\n```\n\n```text\n3 7\n```\n"
+        "```bash\necho 7 > seven.txt\n```\n\n"
+        "```python\nfrom pathlib import Path\nprint(x, Path('seven.txt').read_text())\n```\n\n```text\n3 7\n```\n"
     )
     (tmp_path / "run").mkdir()
     assert check_page(page(text), tmp_path / "run") == []

@@ -22,6 +22,7 @@ result = partls.solve(X[train], y[train], ["room"] * 8)
 
 
 def error(coef: np.ndarray) -> float:
+    """Return the mean squared error on the rows kept back."""
     residual = y[test] - y[train].mean() - (X[test] - X[train].mean(0)) @ coef
     return float(np.mean(residual**2))
 
