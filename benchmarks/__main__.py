@@ -18,6 +18,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the chosen cases, write table and page, and return 1 if a trusted method was wrong."""
     os.environ.update(one_thread())  # before NumPy is loaded
     from benchmarks import table
+    from benchmarks.figures import save
     from benchmarks.registry import studies
 
     options = _parser(sorted(studies())).parse_args(arguments)
@@ -34,6 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(text)
         if target is not None:
             target.with_suffix(".md").write_text(text, encoding="utf-8")
+            save(getattr(study, "figures", lambda rows: {})(rows), target.parent, name)
     logging.info("%.0f s, %d wrong answer(s)", time.perf_counter() - began, wrong)
     return 1 if wrong else 0
 

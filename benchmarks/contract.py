@@ -45,7 +45,7 @@ class Answer:
     notes: dict[str, Any] = field(default_factory=dict)
 
 
-class DataMissing(Exception):
+class MissingDataError(Exception):
     """Data that are not here; the message says how to get them. The runner makes rows marked "skipped" of it."""
 
 
@@ -58,7 +58,7 @@ class Method:
     name: ClassVar[str]
     exact: ClassVar[bool] = True  # claims the proven optimum
     signed: ClassVar[bool] = True  # claims coefficients that share a sign in each group
-    trusted: ClassVar[bool] = True  # a wrong answer fails the run; otherwise it is only reported
+    trusted: ClassVar[bool] = True  # ours: a wrong answer fails the run; a peer's is only reported
     penalised: ClassVar[bool] = False  # can take eta > 0
     requires: ClassVar[tuple[str, ...]] = ()  # modules of the bench extra
     threads: ClassVar[int] = 1  # or a field, where a method takes more

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.contract import DataMissing, Problem
+from benchmarks.contract import MissingDataError, Problem
 
 FOLDER, DOWNLOAD = "PARTLS_DATA", "PARTLS_DOWNLOAD"
 CHUNK = 2**20
@@ -55,7 +55,7 @@ class Source:
         if os.environ.get(FOLDER) and path.exists():
             return path
         if not os.environ.get(FOLDER) or not os.environ.get(DOWNLOAD) or not (self.archive or file.url):
-            raise DataMissing(self.how_to_get())
+            raise MissingDataError(self.how_to_get())
         self._fetch(file, path)
         return path
 
@@ -74,7 +74,7 @@ class Source:
                 with zipfile.ZipFile(io.BytesIO(data)) as archive:
                     data = archive.read(file.member or file.name)
         except (OSError, KeyError, zipfile.BadZipFile) as error:
-            raise DataMissing(f"{address} gave no {file.name} ({error}); {self.how_to_get()}") from error
+            raise MissingDataError(f"{address} gave no {file.name} ({error}); {self.how_to_get()}") from error
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(path.name + ".part")
         part.write_bytes(data)
@@ -85,7 +85,7 @@ def checked(path: Path, file: OriginalFile, shape: tuple[int, int]) -> None:
     """Refuse a file whose shape or hash is not that of the original."""
     rows = shape[0] if file.exact else min(shape[0], file.rows)
     if (rows, shape[1]) != (file.rows, file.columns):
-        raise DataMissing(
+        raise MissingDataError(
             f"{path.name} has {shape[0]} rows and {shape[1]} columns, the original {file.rows}"
             f"{'' if file.exact else ' or more'} and {file.columns}: replace the file"
         )
@@ -96,7 +96,7 @@ def checked(path: Path, file: OriginalFile, shape: tuple[int, int]) -> None:
             record.write_text(found + "\n", encoding="ascii")
     elif found != known:
         origin = "the original" if file.sha256 else f"the first one used here ({record.name})"
-        raise DataMissing(f"{path.name} differs from {origin}: SHA-256 {found}, not {known}; replace the file")
+        raise MissingDataError(f"{path.name} differs from {origin}: SHA-256 {found}, not {known}; replace the file")
 
 
 def numbers(source: Source, file: OriginalFile, *, header: bool) -> tuple[list[str], np.ndarray]:
@@ -115,7 +115,7 @@ def _read(path: Path, changed: int, header: bool) -> tuple[list[str], np.ndarray
         table = csv.read_csv(path, csv.ReadOptions(autogenerate_column_names=not header))
         values = np.column_stack([column.to_numpy().astype(float) for column in table.columns])
     except (ArrowInvalid, ValueError) as error:
-        raise DataMissing(f"{path.name} is no table of numbers ({error}): replace the file") from error
+        raise MissingDataError(f"{path.name} is no table of numbers ({error}): replace the file") from error
     return table.column_names, values
 
 

@@ -51,7 +51,8 @@ def score(problem: Problem, answer: Answer) -> Score:
     objective = (exact_objective if problem.rational else _objective)(problem, coef, answer.intercept)
     wrong = np.concatenate([_wrong_side(coef[problem.labels == k]) for k in range(problem.shape[2])])
     gap = max(objective - answer.lower_bound, 0.0) / max(objective, VANISHING * _size(problem))
-    return Score(objective, len(wrong), float(wrong.max(initial=0.0)), gap, _test_error(problem, coef, answer.intercept))
+    test_error = _test_error(problem, coef, answer.intercept)
+    return Score(objective, len(wrong), float(wrong.max(initial=0.0)), gap, test_error)
 
 
 def faults(problem: Problem, entries: Sequence[Entry]) -> list[list[str]]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks.contract import Answer, DataMissing, Method, Problem
+from benchmarks.contract import Answer, Method, MissingDataError, Problem
 from benchmarks.machine import machine, one_thread, peak_mb, reset_peak, resident_mb, versions
 from benchmarks.referee import Entry, faults, score
 from benchmarks.registry import datasets, methods
@@ -60,8 +60,14 @@ def run_case(case: Case, done: Collection[int] = ()) -> Iterator[list[Row]]:
     """Yield the rows of each seed that is not done, with the referee's verdict on all of them."""
     with threadpool_limits(1):
         for seed in range(case.seeds):
-            if seed not in done:
-                yield _run_seed(case, seed)
+            if seed in done:
+                continue
+            try:
+                problem = datasets()[case.dataset](seed, **case.settings)
+            except MissingDataError as missing:  # and so for all seeds: one set of rows says it
+                yield [_not_here(case, run, seed, str(missing)) for run in runs_of(case, seed)]
+                return
+            yield _run_seed(case, problem, seed)
 
 
 def runs_of(case: Case, seed: int) -> list[Run]:
@@ -69,11 +75,7 @@ def runs_of(case: Case, seed: int) -> list[Run]:
     return [run for run in case.runs if run.seeds is None or seed < run.seeds]
 
 
-def _run_seed(case: Case, seed: int) -> list[Row]:
-    try:
-        problem = datasets()[case.dataset](seed, **case.settings)
-    except DataMissing as missing:
-        return [_not_here(case, run, seed, str(missing)) for run in runs_of(case, seed)]
+def _run_seed(case: Case, problem: Problem, seed: int) -> list[Row]:
     rows, entries = [], []
     for run in runs_of(case, seed):
         if case.isolated:
@@ -106,6 +108,8 @@ def measure(case: Case, run: Run, problem: Problem, seed: int, *, warm_up: bool)
     try:
         if warm_up:
             method.warm_up(problem)
+            gc.collect()
+            gc.freeze()  # what is loaded stays: the collections before each timing need not look at it again
         row |= _timed(run, problem, time_limit_of(case, run))
         answer = row.pop("answer")
     except Exception as error:  # a peer's failure is a result

@@ -16,8 +16,8 @@ NUMBERS = ("seconds", "cpu_seconds", "time_limit", "objective", "claimed", "lowe
 COLUMNS = (
     "case", "dataset", "settings", "N", "M", "K", "method", "method_settings", "trusted", "seed", "status", "reason",
     "objective", "claimed", "lower_bound", "gap", "sign_violations", "worst_violation", "test_error", "faults", "nodes",
-    "seconds", "cpu_seconds", "repeats", "time_limit", "resident_mb", "peak_mb", "isolated", "threads", "notes", "versions",
-    "machine",
+    "seconds", "cpu_seconds", "repeats", "time_limit", "resident_mb", "peak_mb", "isolated", "threads", "notes",
+    "versions", "machine",
 )
 
 Row = dict[str, Any]

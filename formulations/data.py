@@ -94,5 +94,6 @@ def _refuse_non_finite(array: Floats, name: str, columns: tuple[Any, ...] | None
 def _place(name: str, position: tuple[int, ...], columns: tuple[Any, ...] | None) -> str:
     if len(position) == 1:
         return f"{name}, row {position[0]}"
-    column = repr(columns[position[1]]) if columns else str(position[1])
+    named = columns or ()  # their number is checked elsewhere
+    column = repr(named[position[1]]) if position[1] < len(named) else str(position[1])
     return f"{name}, row {position[0]}, column {column}"

@@ -30,7 +30,7 @@ Chunk = tuple[Floats, Floats, Floats | None]  # X, y (or several targets) and th
 
 _BLOCK_ROWS = 1024  # a block and its reflectors stay in cache
 _CHUNK_ROWS = 32_768
-_WELL_CONDITIONED = 0.01  # reciprocal condition number whose square leaves 12 of 16 digits
+_WELL_CONDITIONED = 0.01  # reciprocal condition number, in the 2-norm, whose square leaves 12 of 16 digits
 _OUTER_WEIGHT = 2.0**-30  # d: the outer rows lie far out, so that adding a large mean costs them no digits
 
 
@@ -160,7 +160,9 @@ def _cholesky(rows: Floats) -> Floats | None:
     lengths = np.sqrt(np.diag(product))
     if not lengths.all():
         return None
-    factor, failed = lapack.dpotrf(product / np.outer(lengths, lengths), clean=True)
-    if failed or lapack.dtrcon(factor)[0] < _WELL_CONDITIONED:
+    scaled = product / np.outer(lengths, lengths)
+    eigenvalues = np.linalg.eigvalsh(scaled)
+    factor, failed = lapack.dpotrf(scaled, clean=True)
+    if failed or eigenvalues[0] < _WELL_CONDITIONED**2 * eigenvalues[-1]:
         return None
     return np.asfortranarray(factor * lengths)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from formulations.blocks import fold_blocks, in_blocks
 from formulations.data import Floats, as_matrix, as_vector, column_names
 from formulations.errors import InvalidInput, suggestion
 from formulations.partition import Partition
@@ -27,7 +28,9 @@ class Instance:
     ----------
     X : (N, M) array, frame or sparse matrix
         Finite numbers; column names are taken from a frame or from ``columns``. A float64 array is not copied:
-        leave it unchanged while the instance is in use.
+        leave it unchanged while the instance is in use. Or a Dask array or frame, or the path of a Parquet folder (y
+        and sample_weight then name its columns): rows are folded where they lie, into few that have the same
+        objective for every model, and the instance is that of these.
     y : (N,) array
         The target.
     groups
@@ -59,6 +62,10 @@ class Instance:
         ungrouped: str = "error",
         columns: Any = None,
     ) -> None:
+        if in_blocks(X):
+            folded = fold_blocks(X, y, sample_weight)
+            X, y, sample_weight = folded.rows.X, folded.rows.y, folded.rows.sample_weight
+            columns = folded.columns if columns is None else columns
         names = _checked_columns(columns) if columns is not None else column_names(X)
         self.X = _view(as_matrix(X, names))
         n_rows, n_columns = self.X.shape

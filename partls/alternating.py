@@ -80,6 +80,7 @@ def alternate(instance: Instance, options: AlternatingOptions, began: float) -> 
     deadline = inf if options.time_limit is None else began + options.time_limit
 
     def is_over() -> bool:
+        options.keyboard.listen()
         return options.keyboard.pressed or time.perf_counter() > deadline
 
     bounder, lower = _bounder_and_bound(instance, options.relaxation, root, is_over)
@@ -212,6 +213,7 @@ class _Run:
                 done, left = wait(left, timeout=_POLL, return_when=FIRST_EXCEPTION)
                 for future in done:
                     future.result()  # raises what the thread has raised
+                self._options.keyboard.listen()
                 yield
         finally:
             self._deadline = -inf  # whatever has happened, no thread works on

@@ -92,7 +92,7 @@ def _first_incumbent(grouped: GroupedProblem, root: SignPattern, options: Search
         wide = grouped.R.shape[0] < grouped.R.shape[1] and found.value > tolerances.absolute
         return exact_fit_nearby(reduction, root, found, tolerances.absolute) if wide else found
     return plain_incumbent(
-        reduction, root, candidates, lambda: options.keyboard.pressed or time.perf_counter() > deadline
+        reduction, root, candidates, relaxed, lambda: options.keyboard.pressed or time.perf_counter() > deadline
     )
 
 
@@ -265,8 +265,11 @@ class _Search:
         return result
 
     def _is_over(self) -> bool:
-        """Look at the clock and the keyboard."""
-        return self._keyboard.pressed or time.perf_counter() > self._deadline
+        """Look at the clock and the keyboard, and tell the threads."""
+        self._keyboard.listen()
+        if self._keyboard.pressed or time.perf_counter() > self._deadline:
+            self._stop[0] = 1
+        return bool(self._stop[0])
 
     def _merge(self, result: Exploration) -> None:
         """Merge the result of the task that was handed out first."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from partls.progress import SearchProgress, SearchState
-from partls.result import Result
+from partls.result import PROVEN, Result
 
 __all__ = ["CallbackSupport", "FitReporter", "with_callbacks"]
 
@@ -72,6 +72,7 @@ class FitReporter:
 
     def end_target(self, result: Result) -> None:
         """Close the history of one target with its result."""
-        last = SearchState(result.n_nodes, 0, result.objective, result.lower_bound, result.seconds)
+        n_open = self._rounds[-1].n_open if self._rounds and result.status not in PROVEN else 0
+        last = SearchState(result.n_nodes, n_open, result.objective, result.lower_bound, result.seconds)
         self.histories.append((*self._rounds, last))
         self._rounds = []

@@ -15,6 +15,7 @@ from sklearn.utils import check_array
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from formulations.blocks import fold_blocks, in_blocks
 from formulations.data import Floats, as_matrix, column_names
 from formulations.errors import InvalidInput, listing
 from formulations.instance import Instance
@@ -128,11 +129,14 @@ class PartLSRegressor(CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEst
 
         Parameters
         ----------
-        X : (N, M) array, pandas or polars frame, or sparse matrix
-        y : (N,) or (N, T) array
+        X : (N, M) array, pandas or polars frame, sparse matrix, Dask array or frame, or path of a Parquet folder
+        y : (N,) or (N, T) array, in memory or Dask's; the name of a column of the Parquet folder
         sample_weight : (N,) array, optional
             Nonnegative; row n counts ``sample_weight[n]`` times.
         """
+        if in_blocks(X):
+            folded = fold_blocks(X, y, sample_weight)
+            X, y, sample_weight = folded.frame(), folded.rows.y, folded.rows.sample_weight
         X, y = self._validated(X, y)
         return self._fit_at(self.eta, X, y, sample_weight, time_limit=nonnegative("time_limit", self.time_limit))
 

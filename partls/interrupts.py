@@ -16,6 +16,7 @@ class Keyboard:
 
     def __init__(self) -> None:
         self.pressed_at = inf  # on the clock of ``time.perf_counter``
+        self.installed = False
 
     @property
     def pressed(self) -> bool:
@@ -27,6 +28,11 @@ class Keyboard:
         if self.pressed:
             raise KeyboardInterrupt
         self.pressed_at = time.perf_counter()
+
+    def listen(self) -> None:
+        """Take Ctrl-C back: some solvers handle it while they run, and in threads never return it."""
+        if self.installed:
+            signal.signal(signal.SIGINT, self.press)
 
     def check(self) -> None:
         """Raise ``KeyboardInterrupt`` here, where it does no harm, if the run is to end."""
@@ -50,10 +56,12 @@ def keyboard() -> Iterator[Keyboard]:
         yield Keyboard()
     else:
         mine = Keyboard()
-        signal.signal(signal.SIGINT, mine.press)
+        mine.installed = True
+        mine.listen()
         try:
             yield mine
         finally:
+            mine.installed = False
             signal.signal(signal.SIGINT, before)
 
 
@@ -62,7 +70,7 @@ def raising(keyboard: Keyboard) -> Iterator[None]:
     """Let the first press raise ``KeyboardInterrupt`` at once: for work that can be dropped at any point."""
     keyboard.check()
     before = signal.getsignal(signal.SIGINT)
-    if getattr(before, "__self__", None) is not keyboard:
+    if not keyboard.installed:
         yield
         return
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -53,7 +53,6 @@ class SearchProgress(AbstractContextManager["SearchProgress"]):
         self._done, self._left = done, left
         self._began = self._logged = time.perf_counter()
         self._live: Live | None = None
-        self._first: SearchState | None = None
         self._last: SearchState | None = None
 
     def __enter__(self) -> SearchProgress:
@@ -80,7 +79,7 @@ class SearchProgress(AbstractContextManager["SearchProgress"]):
             raise KeyboardInterrupt
         if not self._enabled:
             return
-        self._first, self._last = self._first or state, state
+        self._last = state
         if self._live is None and now - self._logged >= _LOG_EVERY:
             self._logged = now
             logger.info("%s  gap %.2f%%  %.1f s", self._facts(state), 100 * state.gap, state.seconds)
@@ -99,11 +98,8 @@ class SearchProgress(AbstractContextManager["SearchProgress"]):
         )
 
     def _share(self, state: SearchState) -> float:
-        """Return how much of the work is behind: starts of all, or what is closed of the gap at the beginning."""
-        assert self._first is not None
-        if self._done == "starts":
-            return state.nodes / max(state.nodes + state.n_open, 1)
-        return 1.0 - state.gap / self._first.gap if self._first.gap > 0 else 1.0
+        """Return what the bar shows: the starts made of all, or the bound as a share of the incumbent."""
+        return state.nodes / max(state.nodes + state.n_open, 1) if self._done == "starts" else 1.0 - state.gap
 
     def _shown(self) -> RenderableType:
         """Return two lines that fit a terminal of 80 columns: bar, gap and time; then the facts."""
@@ -121,7 +117,7 @@ class SearchProgress(AbstractContextManager["SearchProgress"]):
             "searching", ProgressBar(total=1.0, completed=self._share(state), width=_BAR_WIDTH),
             Text(f"gap {state.gap:.2%}", style="bold"), f"{seconds:.1f} s",
         )
-        return Group(line, Text(self._facts(state), no_wrap=True, overflow="ellipsis", style="dim"))
+        return Group(line, Text(self._facts(state), style="dim"))
 
 
 def bar(enabled: bool) -> Progress:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -60,7 +62,7 @@ def read_rows(
     if not memory >= 0:
         raise InvalidInput(f"--memory {memory} must be at least 0")
     gaps = Gaps()
-    chunks = _checked(preparation.chunks(table, gaps), preparation.weights)
+    chunks = _read_ahead(_checked(preparation.chunks(table, gaps), preparation.weights))
     columns = preparation.columns
     kept: list[Chunk] = []
     size = 0
@@ -93,7 +95,16 @@ def _handed_over(kept: list[Chunk]) -> Iterator[Chunk]:
         yield kept.pop(0)
 
 
-def _checked(chunks: Iterable[Chunk], name: str | None) -> Iterator[Chunk]:
+def _read_ahead(chunks: Generator[Chunk]) -> Iterator[Chunk]:
+    """Pass chunks on; while one is worked on, a thread reads the next."""
+    with closing(chunks), ThreadPoolExecutor(1) as reader:
+        following = reader.submit(next, chunks, None)
+        while (chunk := following.result()) is not None:
+            following = reader.submit(next, chunks, None)
+            yield chunk
+
+
+def _checked(chunks: Iterable[Chunk], name: str | None) -> Generator[Chunk]:
     """Pass chunks on; refuse a negative weight."""
     first = 0
     for X, y, weights in chunks:

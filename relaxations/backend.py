@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ _MEANING = {
 # A first-order solver's default accuracy would let bounds fall visibly from parent to child; certificates re-solve what
 # the dual values leave open, so more than this buys nothing that can be measured.
 _ACCURACY: dict[str, dict[str, Any]] = {"SCS": {"eps_abs": 1e-7, "eps_rel": 1e-7, "max_iters": 20_000}}
+_INTERRUPTED = -5  # in the words of SCS
 _ORDER = [BoundStatus.OPTIMAL, BoundStatus.UNBOUNDED, BoundStatus.INACCURATE, BoundStatus.FAILED]
 
 
@@ -104,6 +106,8 @@ def _attempt(model: Model, solver: str, options: dict[str, Any]) -> tuple[BoundS
     try:
         data, chain, inverse = problem.get_problem_data(solver, solver_opts=options)
         raw = chain.solve_via_data(problem, data, warm_start=False, verbose=False, solver_opts=options)
+        if solver == "SCS" and raw["info"]["status_val"] == _INTERRUPTED:
+            signal.raise_signal(signal.SIGINT)  # it takes Ctrl-C for itself; whoever runs the search waits for it
         solution = chain.invert(raw, inverse)
         if solution.status in cp.settings.SOLUTION_PRESENT + cp.settings.INF_OR_UNB:
             problem.unpack(solution)

@@ -48,7 +48,8 @@ class SafeBound:
         return self._factor[2]
 
     @cached_property
-    def _least_squares(self) -> Floats:
+    def least_squares(self) -> Floats:
+        """The unconstrained solution."""
         return np.asarray(np.linalg.lstsq(self.reduction.R, self.reduction.z, rcond=None)[0])
 
     def value(self, v: Floats, column_signs: NDArray[np.int8], upper: float) -> float:
@@ -102,7 +103,7 @@ class SafeBound:
         T, pivots, rank = self._factor
         if rank < red.n_columns:
             return float(DEPENDENT_BOX * np.linalg.norm(red.z) * np.abs(e).sum())
-        least = self._least_squares
+        least = self.least_squares
         floor = float(np.sum((red.R @ least - red.z) ** 2)) + red.rest
         reach = solve_triangular(T[:rank], e[pivots], trans="T", check_finite=False)
         return abs(float(e @ least)) + float(np.linalg.norm(reach) * np.sqrt(max(upper - floor, 0.0)))
@@ -113,7 +114,7 @@ class SafeBound:
         T, pivots, rank = self._factor
         box = np.full(red.n_columns, DEPENDENT_BOX * np.linalg.norm(red.z))
         if rank == red.n_columns:
-            least = self._least_squares
+            least = self.least_squares
             floor = float(np.sum((red.R @ least - red.z) ** 2)) + red.rest
             box[pivots] = np.linalg.norm(solve_triangular(T[:rank], np.eye(rank), check_finite=False), axis=1)
             box = np.abs(least) + box * np.sqrt(max(upper - floor, 0.0))

@@ -362,9 +362,12 @@ def test_command_runs_a_case_and_writes_table_and_page(tmp_path):
 def test_a_fit_from_a_file_is_that_of_its_rows():
     case = replace(studies()["out_of_core"].cases(quick=True)[0], isolated=False)
     case = replace(case, settings={**case.settings, "N": 2000, "M": 9, "K": 3})
-    case = replace(case, runs=(Run("read_file"), Run("fit_file", {"memory": 0.0}), Run("fit_file", {"memory": 99.0})))
+    folded, kept = Run("fit_file", {"memory": 0.0}), Run("fit_file", {"memory": 99.0})
+    case = replace(case, runs=(Run("read_file"), folded, kept, Run("fit_command", {"memory": 0.0})))
     (rows,) = run_case(case)
-    assert [row["faults"] for row in rows] == ["", "", ""]
-    assert [table.notes(row).get("folded") for row in rows] == [None, 1, 0]
+    assert [row["faults"] for row in rows] == ["", "", "", ""]
+    assert [table.notes(row).get("folded") for row in rows] == [None, 1, 0, 1]
+    assert rows[3]["claimed"] == rows[1]["claimed"]
+    assert table.notes(rows[3])["command_mb"] > 50
     assert rows[1]["claimed"] == pytest.approx(rows[2]["claimed"], rel=1e-10)
     assert "(must: 1e-10, met)" in studies()["out_of_core"].page(rows)

@@ -374,7 +374,8 @@ def test_explain(folder: Path) -> None:
     folded = document("explain", "model.json", "houses.csv", "--memory", "0")
     assert folded["price_of_constraint"]["price"] == pytest.approx(told["price_of_constraint"]["price"], rel=1e-6)
     assert folded["summary"]["n_rows"] == 80
-    assert "--bootstrap needs every row" in message("explain", "model.json", "houses.csv", "--memory", 0, "--bootstrap", 5)
+    few = ("--memory", "0", "--bootstrap", "5")
+    assert "--bootstrap needs every row" in message("explain", "model.json", "houses.csv", *few)
 
 
 def test_explain_wants_the_data_of_the_fit(folder: Path) -> None:

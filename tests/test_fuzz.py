@@ -69,7 +69,8 @@ UNWRITABLE = {  # stand-ins for what Python does not write, put into the bytes
     "a very long number": b"9" * 5000, "a very deep list": b"[" * 50_000 + b"]" * 50_000, "no number": b"NaN",
 }
 TEXTS = st.one_of(
-    st.text(max_size=8), st.sampled_from(["", "nan", "inf", "+", "-", "0", "\ud800", "\x00", "\ufeff", "1e999", *UNWRITABLE])
+    st.text(max_size=8),
+    st.sampled_from(["", "nan", "inf", "+", "-", "0", "\ud800", "\x00", "\ufeff", "1e999", *UNWRITABLE]),
 )
 NUMBERS = st.one_of(
     st.integers(-3, 3), st.floats(), st.sampled_from([2**31, 2**63, -(2**64), 10**400, 1e308, 5e-324, -0.0])
@@ -77,7 +78,7 @@ NUMBERS = st.one_of(
 NESTED = st.sampled_from([5, 90]).map(lambda depth: _nested(depth))
 LEAVES = st.one_of(st.none(), st.booleans(), NUMBERS, TEXTS, NESTED)
 VALUES = st.recursive(
-    LEAVES, lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(TEXTS, inner, max_size=3)), max_leaves=6
+    LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=3), max_leaves=6
 )
 
 
@@ -180,8 +181,9 @@ ARRAYS = st.one_of(
     VALUES,
     st.lists(st.lists(LEAVES, max_size=4), max_size=4),
     st.sampled_from([
-        np.zeros((3, 4)), np.zeros((0, 4)), np.zeros((3, 0)), np.zeros(3), np.zeros((2, 2, 2)), np.full((3, 4), np.nan),
-        np.full((3, 4), np.inf), np.full((3, 4), 1e308), np.full((3, 4), 1e-320), np.ones((3, 4), complex), np.array(None),
+        np.zeros((3, 4)), np.zeros((0, 4)), np.zeros((3, 0)), np.zeros(3), np.zeros((2, 2, 2)), np.array(None),
+        np.full((3, 4), np.nan), np.full((3, 4), np.inf), np.full((3, 4), 1e308), np.full((3, 4), 1e-320),
+        np.ones((3, 4), complex),
         np.ones((3, 4), bool), np.array([["x"] * 4] * 3), np.array([[None] * 4] * 3), np.zeros((3, 4), "datetime64[s]"),
         np.arange(12.0).reshape(3, 4), np.arange(3.0), np.ones(3, np.float16), np.arange(12).reshape(3, 4).T,
     ]),
@@ -232,7 +234,8 @@ def read_instance(problem: dict[str, Any]) -> None:
 
 def read_groups(case: tuple[tuple[str, bytes], Any]) -> None:
     (suffix, content), names = case
-    reads(lambda path: Partition.of(path, n_columns=None if names is None else len(names), columns=names), content, suffix)
+    n_columns = 4 if names is None else len(names)
+    reads(lambda path: Partition.of(path, n_columns=n_columns, columns=names), content, suffix)
 
 
 def read_model(content: bytes) -> None:

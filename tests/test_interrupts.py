@@ -52,7 +52,9 @@ def interrupted(process: subprocess.Popen[str], scenario: str, delay: float) -> 
         pressed = time.monotonic()
         process.send_signal(signal.SIGINT)
     assert select.select([process.stdout], [], [], FOR_SURE)[0], f"{scenario} goes on after Ctrl-C at {delay}"
-    answer = json.loads(process.stdout.readline())
+    while not (line := process.stdout.readline()).startswith("{"):  # SCS prints that it was interrupted
+        assert line, "the process has ended"
+    answer = json.loads(line)
     return {**answer, "scenario": scenario, "delay": delay, "pressed": pressed,
             "seconds": None if pressed is None else answer["ended"] - pressed}
 
@@ -146,14 +148,16 @@ def test_other_threads_touch_no_handler(keyboard: None) -> None:
 def test_a_raised_interrupt_still_ends_the_run_in_good_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """A program with a handler of its own, which raises while this thread waits for others."""
     from partls import branch_and_bound
+    from partls.search.crew import Threads
 
     case = correlated(3, n_rows=60, n_columns=40, n_groups=16)
 
     def raising(*_: Any) -> None:
+        monkeypatch.undo()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(branch_and_bound, "wait_for", raising)
     monkeypatch.setattr(branch_and_bound, "_FIRST_WORK", 0.0)
+    monkeypatch.setattr(Threads, "wait", raising)
     result = partls.solve(case.X, case.y, case.labels, method="bnb", relaxation="unconstrained")
     assert result.status is Status.INTERRUPTED
     assert result.audit().passed

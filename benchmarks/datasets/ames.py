@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.contract import DataMissing, Problem
+from benchmarks.contract import MissingDataError, Problem
 from benchmarks.original_files import OriginalFile, Source, checked, split
 
 SOURCE = Source(
@@ -36,7 +36,8 @@ def make(seed: int, *, shuffled: bool = False) -> Problem:
     path = SOURCE.path(SOURCE.files[0])
     X, y, sizes = _encoded(path, path.stat().st_mtime_ns)
     n = int(TRAINING_SHARE * len(y)) if shuffled else len(y)
-    return split(X, y, sizes, train=slice(0, n), test=slice(n if shuffled else 0, len(y)), shuffle=seed if shuffled else None)
+    rest = slice(n if shuffled else 0, len(y))
+    return split(X, y, sizes, train=slice(0, n), test=rest, shuffle=seed if shuffled else None)
 
 
 @cache
@@ -49,7 +50,7 @@ def _encoded(path: Path, changed: int) -> tuple[np.ndarray, np.ndarray, list[int
     try:
         raw, prices = load(path, tuple(feature for features in groups.values() for feature in features))
     except KeyError as error:
-        raise DataMissing(f"{path.name} lacks columns of the original ({error}): replace the file") from error
+        raise MissingDataError(f"{path.name} lacks columns of the original ({error}): replace the file") from error
     checked(path, SOURCE.files[0], (len(raw), len(raw.columns) + 2))  # the identifier and the price
     encode = encoder(raw)
     paired = encoded_groups(groups, encode.fit(raw))

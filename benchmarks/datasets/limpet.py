@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 import formulations
-from benchmarks.contract import DataMissing, Problem
+from benchmarks.contract import MissingDataError, Problem
 from benchmarks.original_files import OriginalFile, Source, checked, numbers, split
 
 SOURCE = Source(
@@ -30,8 +30,9 @@ def make(seed: int, *, shuffled: bool = False) -> Problem:
         features = [name for name in names if name != TARGET]
         labels = np.array(groups.align(features).labels)
     except formulations.InvalidInput as error:
-        raise DataMissing(f"{path.name} does not fit {data.name}: {error}; replace the files") from error
+        raise MissingDataError(f"{path.name} does not fit {data.name}: {error}; replace the files") from error
     checked(path, blocks, (len(groups.columns or ()), len(groups.names) + 1))
     X, y = values[:, [names.index(name) for name in features]], values[:, names.index(TARGET)]
     order = np.argsort(labels, kind="stable")  # groups in a row, as in the other data sets
-    return split(X[:, order], y, np.bincount(labels).tolist(), train=TRAIN, test=TEST, shuffle=seed if shuffled else None)
+    sizes = np.bincount(labels).tolist()
+    return split(X[:, order], y, sizes, train=TRAIN, test=TEST, shuffle=seed if shuffled else None)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 
 import partls
 from benchmarks.contract import Answer, Method, Problem
 
 WARM_UP_SECONDS = 2.0
+MAX_GROUPS = inspect.signature(partls.solve).parameters["max_groups"].default
 
 
 @dataclass
@@ -45,5 +47,12 @@ class Bnb(Method):
 class Enumerate(Bnb):
     name = "enumerate"
 
+    def settings(self) -> dict:
+        return {}
+
     def options(self) -> dict:
         return {"method": "enumerate"}
+
+    def reason_to_skip(self, problem: Problem) -> str:
+        K = problem.shape[2]
+        return f"2^{K} patterns: more than 2^{MAX_GROUPS}" if K > MAX_GROUPS else super().reason_to_skip(problem)

@@ -52,4 +52,5 @@ class RationalEnumeration(Method):
             return Answer(self._status, nodes=self._solved)
         value = float(self._best)
         notes = {"optimum": value}
-        return Answer("exact", np.array([float(u) for u in self._coef]), lower_bound=value, nodes=self._solved, notes=notes)
+        coef = np.array([float(u) for u in self._coef])
+        return Answer("exact", coef, lower_bound=value, nodes=self._solved, notes=notes)

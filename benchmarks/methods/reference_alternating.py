@@ -20,6 +20,7 @@ from benchmarks.homogeneous import homogeneous, split_intercept
 @dataclass
 class ReferenceAlternating(Method):
     name = "reference_alternating"
+    trusted = False
     exact = False
 
     n_starts: int = 20

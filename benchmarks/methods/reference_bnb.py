@@ -21,6 +21,7 @@ from benchmarks.homogeneous import homogeneous, split_intercept
 @dataclass
 class ReferenceBnb(Method):
     name = "reference_bnb"
+    trusted = False
 
     def set_up(self, problem: Problem, time_limit: float) -> None:
         self._problem = problem

@@ -20,6 +20,7 @@ from benchmarks.homogeneous import homogeneous, split_intercept
 @dataclass
 class ReferenceEnumeration(Method):
     name = "reference_enumeration"
+    trusted = False
 
     def set_up(self, problem: Problem, time_limit: float) -> None:
         self._problem, self._time_limit = problem, time_limit

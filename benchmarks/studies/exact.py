@@ -1,4 +1,7 @@
-"""How fast the exact methods are, next to the published algorithms, two general solvers and plain least squares.
+"""How fast the exact methods are, next to the published algorithms, mixed-integer solvers and plain least squares.
+
+The paper's table of computing times stands beside families that are hard: as many columns as rows, correlated or
+nearly collinear ones, subset sums, many groups.
 
 Every goal is a ratio measured in one run on one thread, a median over seeds.
 """
@@ -9,14 +12,29 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from benchmarks.runner import Case, Run
-from benchmarks.studies._exact_page import page
+from benchmarks.studies._exact_page import figures, page
 
-__all__ = ["GOALS", "PAPER_SIZES", "cases", "page"]
+__all__ = ["GOALS", "HARD", "PAPER_SIZES", "cases", "figures", "page"]
 
 BNB, ENUMERATE = Run("bnb"), Run("enumerate")
 REFERENCE, PUBLISHED = Run("reference_bnb"), Run("reference_bnb_as_published")
 PAPER_SIZES = tuple(product((10, 15, 20), (100, 150, 200), (400, 600)))  # K, N, M
-GROWTH_M, GROWTH_K = (40, 80, 120, 160, 240), (5, 10, 15, 20, 25)
+LISTED = Run("reference_enumeration", time_limit=5, seeds=1)
+ENUMERATE_ONCE = replace(LISTED, method="enumerate")  # M > N is what it does worst: one size shows it
+QUICK_PEERS = tuple(Run(name, time_limit=10) for name in ("reference_bnb", "gurobi_miqp", "daqp_miqp"))
+SLOW_PEERS = tuple(
+    Run(name, time_limit=10, seeds=1) for name in ("scip_miqp", "cvxpy_scip", "enumerate", "reference_enumeration")
+)
+HARD = {  # case -> dataset and settings: nothing here is fitted exactly
+    "hard-square-corr0": ("synthetic", {"N": 100, "M": 90, "K": 15}),
+    "hard-square-corr5": ("synthetic", {"N": 100, "M": 90, "K": 15, "corr": 0.5}),
+    "hard-square-corr9": ("synthetic", {"N": 100, "M": 90, "K": 15, "corr": 0.9}),
+    "hard-wide": ("synthetic", {"N": 100, "M": 150, "K": 15}),
+    "hard-subset-sum": ("subset_sums", {"K": 16}),
+    "hard-polynomial": ("polynomial", {"N": 200, "K": 12, "degree": 6}),
+    "hard-k50": ("synthetic", {"N": 500, "M": 200, "K": 50}),
+    "hard-k100": ("synthetic", {"N": 1000, "M": 250, "K": 100}),
+}
 
 
 def synthetic(key: str, N: int, M: int, K: int, *runs: Run, **options) -> Case:
@@ -25,7 +43,7 @@ def synthetic(key: str, N: int, M: int, K: int, *runs: Run, **options) -> Case:
 
 def cases(quick: bool = False) -> list[Case]:
     """Return the cases of the study; the quick ones are smaller where a peer would take minutes."""
-    return [*_quick_cases()] if quick else [*_speed_cases(), *_paper_cases(), *_growth_cases(), *_other_cases()]
+    return [*_quick_cases()] if quick else [*_speed_cases(), *_paper_cases(), *_hard_cases(), *_other_cases()]
 
 
 def _speed_cases() -> list[Case]:
@@ -33,7 +51,8 @@ def _speed_cases() -> list[Case]:
         synthetic("bnb-k15", 200, 90, 15, BNB, REFERENCE, PUBLISHED),
         synthetic("bnb-k20", 200, 95, 20, BNB, REFERENCE, PUBLISHED),
         synthetic("enumerate-k12", 200, 60, 12, ENUMERATE, Run("reference_enumeration"), BNB, time_limit=300),
-        synthetic("miqp-k10", 200, 80, 10, BNB, Run("gurobi_miqp"), Run("scip_miqp"), time_limit=120),
+        synthetic("miqp-k10", 200, 80, 10, BNB, Run("gurobi_miqp"), Run("daqp_miqp"), Run("scip_miqp"),
+                  Run("cvxpy_scip", time_limit=60, seeds=1), time_limit=120),
         synthetic("fit-10000", 10_000, 81, 8, BNB, Run("lstsq")),
         synthetic("fit-100000", 100_000, 90, 9, BNB, Run("lstsq")),
         synthetic("bnb-k100", 1000, 250, 100, BNB, time_limit=120),
@@ -42,16 +61,17 @@ def _speed_cases() -> list[Case]:
 
 
 def _paper_cases() -> list[Case]:
-    runs = (BNB, REFERENCE, PUBLISHED)
-    return [
+    runs = (BNB, REFERENCE, PUBLISHED, LISTED)
+    first, *others = [
         Case(f"paper-k{K}-n{N}-m{M}", "paper_table", {"N": N, "M": M, "K": K}, runs, time_limit=60)
         for K, N, M in PAPER_SIZES
     ]
+    return [replace(first, runs=(*runs, ENUMERATE_ONCE)), *others]
 
 
-def _growth_cases() -> list[Case]:
-    by_columns = [synthetic(f"growth-m{M}", 3 * M, M, 10, BNB) for M in GROWTH_M]
-    return by_columns + [synthetic(f"growth-k{K}", 360, 120, K, BNB) for K in GROWTH_K]
+def _hard_cases() -> list[Case]:
+    runs = (BNB, *QUICK_PEERS, *SLOW_PEERS)
+    return [Case(key, dataset, shape, runs, seeds=3) for key, (dataset, shape) in HARD.items()]
 
 
 def _other_cases() -> list[Case]:
@@ -65,28 +85,31 @@ def _other_cases() -> list[Case]:
     ]
     return [
         *(replace(case, isolated=True, seeds=1) for case in memory),
-        synthetic("start-up", 200, 90, 15, *starts, time_limit=120),
+        synthetic("start-up", 200, 90, 15, *starts, time_limit=120, seeds=3),
         synthetic("import", 20, 4, 2, *imports),
     ]
 
 
 def _quick_cases() -> list[Case]:
     """Smaller and fewer: every method, dataset and kind of measurement once."""
-    full = {case.key: replace(case, seeds=2, time_limit=10) for case in cases()}
+    full = {case.key: replace(case, seeds=1) for case in cases()}
     small = {
+        "hard-square-corr9": {"N": 40, "M": 36, "K": 6, "corr": 0.9},
+        "hard-wide": {"N": 20, "M": 30, "K": 5},
+        "hard-polynomial": {"N": 60, "K": 4, "degree": 4},
+        "hard-subset-sum": {"K": 6},
         "bnb-k20": {"N": 120, "M": 60, "K": 12},
         "enumerate-k12": {"N": 120, "M": 40, "K": 8},
         "miqp-k10": {"N": 60, "M": 20, "K": 5},
         "bnb-k30": {"N": 300, "M": 150, "K": 20},
+        "bnb-k100": {"N": 300, "M": 100, "K": 40},
     }
     kept = [
-        *("bnb-k15", "bnb-k20", "enumerate-k12", "miqp-k10", "fit-10000", "fit-100000", "bnb-k100", "bnb-k30"),
-        *("paper-k10-n100-m400", "paper-k10-n200-m400", "paper-k20-n100-m600"),
-        *("growth-m40", "growth-m80", "growth-k5", "growth-k10", "memory-k20", "memory-fit", "start-up", "import"),
+        *("bnb-k20", "enumerate-k12", "miqp-k10", "fit-10000", "bnb-k100", "bnb-k30", "paper-k10-n100-m400"),
+        *("hard-square-corr9", "hard-wide", "hard-polynomial", "hard-subset-sum", "memory-k20"),
     ]
-    once = {"start-up", "memory-k20", "memory-fit", "fit-100000"}
     chosen = [replace(full[key], settings=small.get(key, full[key].settings)) for key in kept]
-    return [replace(case, seeds=1) if case.key in once else case for case in chosen]
+    return [replace(case, runs=tuple(replace(run, time_limit=2) for run in case.runs)) for case in chosen]
 
 
 @dataclass(frozen=True)

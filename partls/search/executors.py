@@ -11,6 +11,7 @@ import time
 import uuid
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,7 +68,7 @@ class RemoteCrew:
         if bundle is self._filling:
             self._send_filled()
         if bundle.report is None:
-            report = self.receive(bundle, seconds)
+            report = None if bundle not in self._sent else self.receive(bundle, seconds)
             if report is None:
                 return None
             if not report.explorations:  # the process had not seen the problem yet
@@ -83,6 +84,7 @@ class RemoteCrew:
     def close(self) -> None:
         """Wait a moment for what is nearly done, and cancel the rest; the executor itself is the user's."""
         self._filling = Bundle()
+        self._sent = [bundle for bundle in self._sent if bundle.future is not None]
         end = time.perf_counter() + _LAST_MOMENT
         for bundle in self._sent:
             self.give_up(bundle, max(end - time.perf_counter(), 0.0))
@@ -163,6 +165,9 @@ class JoblibCrew(RemoteCrew):
         from joblib import effective_n_jobs
 
         self._parallel = parallel
+        self._pool = ExitStack()  # one pool for all calls, the user's if one is open
+        if not getattr(parallel, "_managed_backend", False):
+            self._pool.enter_context(parallel)
         self._n_workers = max(1, int(parallel.n_jobs if parallel.n_jobs > 0 else effective_n_jobs(parallel.n_jobs)))
         self._pickled = pickled(self._packed)
         self._n_copies = 0
@@ -182,7 +187,7 @@ class JoblibCrew(RemoteCrew):
         """Return the report, after a call of joblib that carries out all orders kept if it is one of them."""
         from joblib import delayed
 
-        if bundle.future is None or any(bundle is kept for kept, _, _ in self._orders):
+        if any(bundle is kept for kept, _, _ in self._orders):
             orders, self._orders = self._orders, []
             job = delayed(carry_out)
             with lost_workers():
@@ -193,7 +198,13 @@ class JoblibCrew(RemoteCrew):
         return report if isinstance(report, Report) else None
 
     def give_up(self, bundle: Bundle, seconds: float) -> None:
-        """Do nothing: between calls of joblib nothing is on its way."""
+        """Forget all orders kept: between calls of joblib nothing is on its way."""
+        self._orders = []
+
+    def close(self) -> None:
+        """Close the pool too, if it was opened here."""
+        super().close()
+        self._pool.close()
 
 
 def hire(executor: Any, problem: SearchProblem, explore: Callable[[Task], Exploration], n_jobs: int,

@@ -61,7 +61,7 @@ class GenericExplorer:
 
     def certified(self, subtree: Subtree, upper: float) -> float:
         """Return a certified bound of a subtree: the relaxation's own, or by orthogonal factorisation if better."""
-        exact = self._exact(subtree.signs, upper)[0]
+        exact = self._exact(subtree.signs, upper, self._safe.least_squares)[0]
         return exact if isnan(subtree.bound) else max(exact, subtree.bound)
 
     def _expand(self, node: Subtree, out: Exploration) -> list[Subtree]:
@@ -165,11 +165,11 @@ class GenericExplorer:
             self._tried[signs] = leaf
         return leaf
 
-    def _exact(self, signs: SignPattern, upper: float) -> tuple[float, Incumbent]:
+    def _exact(self, signs: SignPattern, upper: float, start: Floats | None = None) -> tuple[float, Incumbent]:
         """Return (certified bound, solution) of the sign-constrained least squares of a pattern."""
         reduction = self._reduction
         column_signs = reduction.column_signs(signs)
-        v = solve_signed(reduction, column_signs)
+        v = solve_signed(reduction, column_signs, start)
         leaf = Incumbent(reduction.objective(v) / reduction.scale, v)
         return self._safe.value(v, column_signs, max(upper, leaf.value)), leaf
 

@@ -123,11 +123,15 @@ def exact_fit_nearby(reduction: Reduction, root: SignPattern, incumbent: Incumbe
     return best
 
 
-def plain_incumbent(reduction: Reduction, root: SignPattern, candidates: list[SignPattern],
+def plain_incumbent(reduction: Reduction, root: SignPattern, candidates: list[SignPattern], relaxed: Floats,
                     stop: Callable[[], bool] = lambda: False) -> Incumbent:
-    """Return the best solution found by one-flip descent with orthogonal factorisation (L1, ill-conditioned data)."""
-    best_signs = min(candidates, key=lambda pattern: leaf(reduction, pattern).value)
-    best = leaf(reduction, best_signs)
+    """Return the best solution found by one-flip descent with orthogonal factorisation (L1, ill-conditioned data).
+
+    The first solutions start from the support of the ``relaxed`` point; ``stop`` ends the descent early.
+    """
+    near = Incumbent(0.0, relaxed)
+    solutions = [(leaf(reduction, pattern, near), pattern) for pattern in candidates]
+    best, best_signs = min(solutions, key=lambda solution: solution[0].value)
     improved = True
     while improved:
         improved = False

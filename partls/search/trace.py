@@ -58,7 +58,7 @@ def trace_search(instance: Instance, *, relaxation: Any = "active-set", branchin
     bounder = OrthogonalBounder(reduction) if native else bound.prepare(instance)
     explorer = GenericExplorer(reduction, lambda: bounder, branching_rule(branching), tolerances)
     relaxed = leaf(reduction, root).v  # undecided groups without constraint
-    start = plain_incumbent(reduction, root, [round_to_signs(relaxed, reduction.labels, root)])
+    start = plain_incumbent(reduction, root, [round_to_signs(relaxed, reduction.labels, root)], relaxed)
     return tuple(_nodes(explorer, start, root, reduction.scale, best_first, node_limit))
 
 

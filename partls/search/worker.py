@@ -48,26 +48,34 @@ class Report:
 def carry_out(order: Order, problem: SearchProblem | bytes | None) -> Report:
     """Explore the tasks of an order; ``problem`` may be left out once this process has seen it."""
     refuse(worker_name(), versions(), order.versions)
+    with single_threaded_blas():
+        explorers = _known(order.key, problem)
+        return Report() if explorers is None else _explored(explorers, order)
+
+
+def _known(key: str, problem: SearchProblem | bytes | None) -> Explorers | None:
+    """Return the explorers of a problem, made once; None if it is neither known nor given."""
     with _lock:
-        if order.key not in _explorers:
-            if problem is None:
-                return Report()
+        if key not in _explorers and problem is not None:
             while len(_explorers) >= _KEPT:
                 del _explorers[next(iter(_explorers))]
-            known: SearchProblem = pickle.loads(problem) if isinstance(problem, bytes) else problem
-            _explorers[order.key] = known.explorers()
-        explorers = _explorers[order.key]
+            unpacked: SearchProblem = pickle.loads(problem) if isinstance(problem, bytes) else problem
+            _explorers[key] = unpacked.explorers()
+        return _explorers.get(key)
+
+
+def _explored(explorers: Explorers, order: Order) -> Report:
+    """Explore task after task until time is up."""
     stop = np.zeros(1, np.uint8)
     timer = threading.Timer(max(order.seconds, 0.0), stop.fill, [1])
     timer.daemon = True
     if order.seconds < threading.TIMEOUT_MAX:
         timer.start()
     explorations, times = [], []
-    with single_threaded_blas():
-        for task in order.tasks:
-            began = time.perf_counter()
-            explorations.append(explorers.explore(task, stop))
-            times.append(time.perf_counter() - began)
+    for task in order.tasks:
+        began = time.perf_counter()
+        explorations.append(explorers.explore(task, stop))
+        times.append(time.perf_counter() - began)
     timer.cancel()
     return Report(tuple(explorations), tuple(times), worker_name())
 

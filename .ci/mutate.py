@@ -1,0 +1,172 @@
+"""Mutation testing: change the search, certification and equivalence code a little, and see whether the tests notice.
+
+    python -m pip install cosmic-ray && python .ci/mutate.py --sample 300
+
+Works on a clone of HEAD in a temporary folder. Cosmic Ray proposes the mutants; a sample of them, fixed by the seed,
+is tried one by one, each in a process forked from one that has loaded every library but ours. Prints the score and the
+mutants that survive; --json writes every verdict.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import difflib
+import importlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from cosmic_ray.ast import ast_nodes, get_ast
+from cosmic_ray.mutating import mutate_code
+from cosmic_ray.plugins import get_operator
+
+ROOT = Path(__file__).resolve().parents[1]
+LIBRARIES = ("pytest", "hypothesis.extra.numpy", "hypothesis.stateful", "numpy", "scipy.linalg", "scipy.optimize",
+             "sklearn.utils.validation", "numba", "cvxpy", "pandas", "threadpoolctl", "rich.live")
+SEARCH = ("tests/test_schedules.py", "tests/test_faults.py", "tests/test_plugging.py", "tests/test_limits.py",
+          "tests/test_checkpoint.py", "tests/test_interrupts.py")
+PROOF = ("tests/test_certificate.py",)
+AREAS: dict[str, tuple[str, ...]] = {  # what is mutated: the tests that have to notice, the quickest first
+    "formulations/equivalence.py": ("tests/test_equivalence.py",),
+    "relaxations/bound.py": ("tests/test_plugging.py", "tests/test_switching.py"),
+    "relaxations/certify.py": ("tests/test_laws.py", "tests/test_every_bound.py", "tests/test_numerics.py"),
+    "partls/branch_and_bound.py": SEARCH,
+    "partls/search/subtree.py": SEARCH,
+    "partls/search/branching.py": ("tests/test_plugging.py", "tests/test_options.py", "tests/test_exact.py"),
+    "partls/search/generic.py": SEARCH,
+    "partls/search/contradiction.py": SEARCH,
+    "partls/search/checkpoint.py": ("tests/test_checkpoint.py", "tests/test_schedules.py"),
+    "partls/search/incumbents.py": ("tests/test_wide.py", "tests/test_limits.py", "tests/test_exact.py"),
+    "partls/verify.py": PROOF,
+    "partls/certificate.py": PROOF,
+    "partls/certificate_file.py": PROOF,
+}
+# Left out: tests that start other processes, and the widest sweeps over families.
+DESELECTED = ("terminal or killed or every_family or program or disk_without or cannot_be_written or few_instants or "
+              "command or mean_tables or imports_no_solver or readers")
+PREFIX = "core/"
+OPERATORS = (  # one replacement of each kind: a wilder one is noticed more easily
+    *(f"ReplaceBinaryOperator_{pair}" for pair in (
+        "Add_Sub", "Sub_Add", "Mul_Div", "Div_Mul", "Pow_Mul", "FloorDiv_Mul", "Mod_Mul", "BitAnd_BitOr")),
+    *(f"ReplaceComparisonOperator_{pair}" for pair in (
+        "Eq_NotEq", "NotEq_Eq", "Lt_LtE", "Lt_GtE", "LtE_Lt", "LtE_Gt", "Gt_GtE", "Gt_LtE", "GtE_Gt", "GtE_Lt",
+        "Is_IsNot", "IsNot_Is")),
+    "ReplaceUnaryOperator_USub_UAdd", "ReplaceUnaryOperator_Delete_Not", "ReplaceUnaryOperator_Delete_Invert",
+    "AddNot", "ReplaceTrueWithFalse", "ReplaceFalseWithTrue", "ReplaceAndWithOr", "ReplaceOrWithAnd",
+    "ReplaceBreakWithContinue", "ReplaceContinueWithBreak", "ExceptionReplacer", "NumberReplacer",
+    "ZeroIterationForLoop",
+)
+
+
+def mutants(module: str) -> list[tuple[str, str, int]]:
+    """Return every mutant of a module: its path, the operator and the place among those it applies to."""
+    tree = get_ast((ROOT / module).read_text())
+    nodes = list(ast_nodes(tree))
+    found = []
+    for name in OPERATORS:
+        operator = get_operator(PREFIX + name)()
+        places = [place for node in nodes for place in operator.mutation_positions(node)]
+        found += [(module, name, i) for i in range(len(places))]
+    return found
+
+
+def verdict(clone: Path, tests: tuple[str, ...], limit: float) -> tuple[str, float]:
+    """Return whether the tests of a clone pass ("survived"), fail ("killed") or do not end ("timeout")."""
+    began = time.perf_counter()
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        silent = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(silent, descriptor)
+        os.chdir(clone)
+        sys.path.insert(0, str(clone))
+        sys.dont_write_bytecode = True
+        import pytest
+
+        options = ["-x", "-q", "-p", "no:cacheprovider", "-k", f"not ({DESELECTED})"]
+        options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # the libraries are loaded already
+        os._exit(int(pytest.main([*options, *tests])))
+    while time.perf_counter() - began < limit:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return ("survived" if status == 0 else "killed"), time.perf_counter() - began
+        time.sleep(0.02)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return "timeout", time.perf_counter() - began
+
+
+def change(module: str, operator: str, occurrence: int) -> tuple[str, str]:
+    """Return the source of a mutant and what it changes."""
+    before = (ROOT / module).read_text()
+    after = mutate_code(before, get_operator(PREFIX + operator)(), occurrence)
+    assert after is not None
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm="")
+    return after, "\n".join(line for line in lines if not line.startswith(("---", "+++")))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sample", type=int, default=300, help="mutants to try, spread over the modules by their size")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", default="", help="mutate only modules whose path contains this")
+    parser.add_argument("--minutes", type=float, default=60.0, help="stop after this time")
+    parser.add_argument("--json", type=Path, default=None)
+    chosen = parser.parse_args()
+    for library in LIBRARIES:
+        importlib.import_module(library)
+    everything = [mutant for module in AREAS if chosen.only in module for mutant in mutants(module)]
+    random.Random(chosen.seed).shuffle(everything)  # so that stopping early leaves a sample too
+    with tempfile.TemporaryDirectory() as folder:
+        clone = Path(folder) / "partls"
+        subprocess.run(["git", "clone", "-q", "--no-hardlinks", str(ROOT), str(clone)], check=True)
+        os.environ["NUMBA_CACHE_DIR"] = str(Path(folder) / "kernel")
+        areas = {module: tests for module, tests in AREAS.items() if chosen.only in module}
+        limits = {}
+        for tests in dict.fromkeys(areas.values()):
+            outcome, seconds = verdict(clone, tests, 900.0)
+            assert outcome == "survived", f"without any mutant, {tests} ends as {outcome}"
+            limits[tests] = 3.0 * seconds + 10.0
+            print(f"{seconds:6.1f} s  {' '.join(tests)}", flush=True)
+        run(everything[: chosen.sample], clone, limits, chosen.minutes, chosen.json, len(everything))
+
+
+def run(sample: list[tuple[str, str, int]], clone: Path, limits: dict[tuple[str, ...], float], minutes: float,
+        report: Path | None, n_all: int) -> None:
+    began, rows = time.perf_counter(), []
+    for number, (module, operator, occurrence) in enumerate(sample):
+        if time.perf_counter() - began > 60.0 * minutes:
+            break
+        source, difference = change(module, operator, occurrence)
+        path = clone / module
+        original = path.read_text()
+        path.write_text(source)
+        outcome, seconds = verdict(clone, AREAS[module], limits[AREAS[module]])
+        path.write_text(original)
+        named = {"module": module, "operator": operator, "diff": difference}
+        rows.append({**named, "verdict": outcome, "seconds": seconds})
+        print(f"{number:4d} {outcome:9s}{seconds:6.1f} s  {module}  {operator}", flush=True)
+        if outcome == "survived":
+            print(difference, flush=True)
+        if report is not None:
+            report.write_text(json.dumps(rows, indent=1) + "\n")
+    counts = Counter(row["verdict"] for row in rows)
+    detected = len(rows) - counts["survived"]
+    print(f"\n{detected} of {len(rows)} mutants noticed ({detected / max(len(rows), 1):.1%}), out of {n_all} in all")
+    for module in sorted({row["module"] for row in rows}):
+        mine = [row for row in rows if row["module"] == module]
+        print(f"  {module:36s} {sum(row['verdict'] != 'survived' for row in mine):3d} of {len(mine):3d}")
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(KeyboardInterrupt):
+        main()

@@ -1,0 +1,177 @@
+"""The page of the study ``model_quality``, made from its tidy table."""
+
+from __future__ import annotations
+
+import json
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+
+from benchmarks.figures import drawing, picture
+from benchmarks.render import head, markdown_table, section, select
+from benchmarks.table import Row
+
+WHOLE = "python -m benchmarks --study model_quality"
+LEVEL = 0.01  # of the paired t-test
+NAMES = {
+    "least_squares": "LS", "ridge": "ridge, strength by leave-one-out", "principal_components": "PCR",
+    "partial_least_squares": "PLS", "signs_of_least_squares training": "PartLS, P from LS",
+    "bnb": "PartLS, P of the data set", "signs_of_least_squares all": "PartLS, P opt",
+}
+# The paper's table: mean and standard deviation of the test error over 100 splits.
+PUBLISHED = {
+    "artificial": {
+        "least_squares": (0.8060, 0.16), "principal_components": (30.3264, 2.26),
+        "partial_least_squares": (2.0636, 0.64), "signs_of_least_squares training": (0.8060, 0.16),
+        "bnb": (0.6845, 0.11), "signs_of_least_squares all": (0.6845, 0.11),
+    },
+    "limpet": {
+        "least_squares": (4.1391, 3.95), "principal_components": (1.0548, 0.39),
+        "partial_least_squares": (1.2695, 1.65), "signs_of_least_squares training": (6.9099, 12.56),
+        "bnb": (46.3429, 47.30), "signs_of_least_squares all": (4.4367, 4.20),
+    },
+    "facebook": {
+        "least_squares": (3012.9160, 725.57), "principal_components": (3687.1780, 789.64),
+        "partial_least_squares": (3784.4111, 798.20), "signs_of_least_squares training": (3012.9160, 725.57),
+        "bnb": (3023.1348, 733.19), "signs_of_least_squares all": (2988.1926, 722.48),
+    },
+    "year_prediction": {
+        "least_squares": (91.8708, 2.20), "principal_components": (115.5236, 2.71),
+        "partial_least_squares": (3.5e5, 1.1e4), "signs_of_least_squares training": (91.8708, 2.20),
+        "bnb": (101.8315, 2.28), "signs_of_least_squares all": (91.7042, 2.18),
+    },
+    "superconductivity": {
+        "least_squares": (310.8739, 5.76), "principal_components": (764.4683, 11.35),
+        "partial_least_squares": (567.6426, 8.32), "signs_of_least_squares training": (310.8739, 5.76),
+        "bnb": (379.3639, 5.87), "signs_of_least_squares all": (310.7671, 5.76),
+    },
+}
+
+
+def page(rows: list[Row]) -> str:
+    """Return the page as Markdown."""
+    parts = [_head(rows), _picture(rows)]
+    parts += [_table(key, select(rows, case=key)) for key in dict.fromkeys(row["case"] for row in rows)]
+    return "\n\n".join([part for part in [*parts, _referee(rows)] if part]) + "\n"
+
+
+def _head(rows: list[Row]) -> str:
+    text = (
+        "Mean squared errors on the training rows and on rows held out, mean and standard deviation over random "
+        "splits of the same rows. PCR and PLS have as many components as there are groups, as in the paper; columns "
+        "are as they come, but PLS scales them (its default), and eta is 0. *P from LS* puts the columns in two groups "
+        "by the signs of least squares on the training rows, *P opt* by its signs on all rows, the held-out ones "
+        "included. Test errors in **bold** are better than all that are not bold, and no different from each other "
+        "(paired t-tests, 99%). *Published* is the paper's table; *within* says whether our mean lies within two of "
+        "its standard deviations. Ridge is not in the paper, and takes part in the tests. In the picture a box holds "
+        "the middle half of the splits; outliers are not drawn."
+    )
+    return head("Model quality", text, rows)
+
+
+def errors(rows: list[Row]) -> dict[str, dict[int, tuple[float, float]]]:
+    """Return training and test error by method and seed."""
+    found: dict[str, dict[int, tuple[float, float]]] = {}
+    for row in rows:
+        if row["test_error"] is not None:
+            found.setdefault(_key(row), {})[row["seed"]] = (row["objective"] / row["N"], row["test_error"])
+    return found
+
+
+def _key(row: Row) -> str:
+    rows = json.loads(row["method_settings"]).get("rows")
+    return f"{row['method']} {rows}" if rows else row["method"]
+
+
+def best_of(samples: dict[str, np.ndarray]) -> set[str]:
+    """Return the names whose errors are better than all others', and no different from each other's.
+
+    The one with the least mean, and all that do not differ from it; none if one of them does not beat all the rest.
+    """
+    first = min(samples, key=lambda name: samples[name].mean())
+    chosen = {name for name in samples if not better(samples[first], samples[name])}
+    others = samples.keys() - chosen
+    beaten = all(better(samples[name], samples[other]) for name in chosen for other in others)
+    alike = not any(better(samples[a], samples[b]) for a, b in permutations(chosen, 2))
+    return chosen if beaten and alike else set()
+
+
+def better(ours: np.ndarray, theirs: np.ndarray) -> bool:
+    """Say whether errors are smaller at the 99% level; errors equal up to rounding are not."""
+    from scipy.stats import ttest_rel
+
+    difference = theirs - ours
+    if len(ours) < 2 or np.abs(difference).max() <= 1e-9 * np.abs(theirs).max():
+        return False
+    if np.ptp(difference) == 0:
+        return bool(difference[0] > 0)
+    return bool(difference.mean() > 0 and ttest_rel(ours, theirs).pvalue < LEVEL)
+
+
+def _table(key: str, rows: list[Row]) -> str:
+    found = errors(rows)
+    command = f"{WHOLE} --cases {key}"
+    if not found:
+        return section(key, f"Not here: {rows[0]['reason']}.", command=command)
+    seeds = sorted(set.intersection(*(set(by_seed) for by_seed in found.values())))
+    test = {name: np.array([by_seed[seed][1] for seed in seeds]) for name, by_seed in found.items()}
+    train = {name: np.array([by_seed[seed][0] for seed in seeds]) for name, by_seed in found.items()}
+    bold, lines = best_of(test), []
+    for name in found:
+        mean = f"{test[name].mean():.4g}"
+        published = PUBLISHED.get(key, {}).get(name)
+        within = "-" if published is None else "yes" if is_within(test[name].mean(), *published) else "NO"
+        lines.append([
+            NAMES.get(name, name), f"{train[name].mean():.4g} ± {_std(train[name]):.2g}",
+            f"{f'**{mean}**' if name in bold else mean} ± {_std(test[name]):.2g}",
+            "-" if published is None else f"{published[0]:.4g} ± {published[1]:.2g}", within,
+        ])
+    shape = f"{len(seeds)} splits, {rows[0]['N']} rows to learn from, M = {rows[0]['M']}, K = {rows[0]['K']}."
+    headers = ("model", "training error", "test error", "published test error", "within")
+    return section(key, shape, markdown_table(headers, lines), command=command)
+
+
+def is_within(mean: float, published: float, deviation: float) -> bool:
+    return bool(abs(mean - published) <= 2 * deviation)
+
+
+def _std(values: np.ndarray) -> float:
+    return float(values.std(ddof=1)) if len(values) > 1 else 0.0
+
+
+def _picture(rows: list[Row]) -> str:
+    return picture("model_quality", "errors", "Test errors of all models") if figures_wanted(rows) else ""
+
+
+def figures_wanted(rows: list[Row]) -> list[str]:
+    return [key for key in dict.fromkeys(row["case"] for row in rows) if errors(select(rows, case=key))]
+
+
+def figures(rows: list[Row]) -> dict[str, Any]:
+    """Draw the test errors of every split, one panel per data set."""
+    keys = figures_wanted(rows)
+    if not keys:
+        return {}
+    with drawing() as plt:
+        figure, axes = plt.subplots(1, len(keys), figsize=(5.6 * len(keys), 3.6), layout="constrained", squeeze=False)
+        for key, ax in zip(keys, axes[0], strict=True):
+            found = errors(select(rows, case=key))
+            names = list(found)[::-1]
+            values = [[test for _, test in found[name].values()] for name in names]
+            ours = ["bnb" in name or name.startswith("signs") for name in names]
+            boxes = ax.boxplot(values, orientation="horizontal", widths=0.6, patch_artist=True, showfliers=False,
+                               medianprops={"color": "black"})
+            for box, mine in zip(boxes["boxes"], ours, strict=True):
+                box.set(facecolor="#0072B2" if mine else "#D0D0D0", alpha=0.8, linewidth=0.8)
+            ax.set_yticks(range(1, len(names) + 1), [NAMES.get(name, name) for name in names])
+            ax.set(xscale="log", xlabel="mean squared error on held-out rows", title=f"{key}, {len(values[0])} splits")
+            ax.grid(axis="y", visible=False)
+    return {"errors": figure}
+
+
+def _referee(rows: list[Row]) -> str:
+    wrong = [f"- {row['case']}, seed {row['seed']}, {row['method']}: {row['faults'] or row['reason']}"
+             for row in rows if row["faults"] or row["status"] == "failed"]
+    done = sum(row["seconds"] is not None for row in rows)
+    return section("Referee", f"{done} fits, {len(wrong)} with a fault.", "\n".join(wrong))

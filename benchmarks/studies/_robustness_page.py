@@ -1,0 +1,122 @@
+"""The page of the study ``robustness``, made from its tidy table."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+from benchmarks.figures import COLOURS, NAMES, drawing, picture
+from benchmarks.render import head, markdown_table, section, select
+from benchmarks.table import Row, notes
+
+WHOLE = "python -m benchmarks --study robustness"
+ORACLE = "rational_enumeration"
+FLOOR = 1e-17  # of the optimum: what the picture calls zero
+
+
+def page(rows: list[Row]) -> str:
+    """Return the page as Markdown."""
+    drawn = picture("robustness", "errors", "Error against condition number") if rows else ""
+    parts = [_head(rows), drawn, _excess(rows), _bounds(rows), _statuses(rows), _referee(rows)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _head(rows: list[Row]) -> str:
+    shape = "N = {N}, M = {M}, K = {K}".format(**rows[0]) if rows else ""
+    text = (
+        f"Columns with a prescribed condition number ({shape}), five problems for each. The optimum is known exactly: "
+        "all sign patterns in rational arithmetic, on the very doubles that the methods get. *Excess* is that of the "
+        "answer over it, also in rational arithmetic, so that no rounding hides in it. Beyond 1e10 a fault is reported "
+        "and fails no run: there the best coefficients are so large that rounding a prediction moves the residual."
+    )
+    return head("Robustness", text, rows)
+
+
+def optima(rows: Sequence[Row]) -> dict[tuple[str, int], float]:
+    """Return the exact optimum of each problem."""
+    found = [(row, notes(row).get("optimum")) for row in select(rows, method=ORACLE)]
+    return {(row["case"], row["seed"]): value for row, value in found if value is not None}
+
+
+def excesses(rows: Sequence[Row], method: str, column: str = "objective") -> dict[float, list[float]]:
+    """Return, by condition, how far a figure of a method is above the exact optimum, relative to it."""
+    exact = optima(rows)
+    found: dict[float, list[float]] = {}
+    for row in select(rows, method=method):
+        best = exact.get((row["case"], row["seed"]))
+        if best is not None and row[column] is not None:
+            found.setdefault(condition(row), []).append((row[column] - best) / best)
+    return found
+
+
+def condition(row: Row) -> float:
+    return float(json.loads(row["settings"])["condition"])
+
+
+def _methods(rows: Sequence[Row]) -> list[str]:
+    return [name for name in dict.fromkeys(row["method"] for row in rows) if name != ORACLE]
+
+
+def _by_condition(rows: Sequence[Row], column: str) -> str:
+    conditions = sorted({condition(row) for row in rows})
+    lines = []
+    for method in _methods(rows):
+        found = excesses(rows, method, column)
+        cells = [f"{max(found[c]):.0e}" if found.get(c) else "-" for c in conditions]
+        lines.append([NAMES[method], *cells])
+    return markdown_table(("method", *(f"{c:.0e}" for c in conditions)), lines)
+
+
+def _excess(rows: Sequence[Row]) -> str:
+    text = "The worst of the problems at each condition. A dash: no answer (see below)."
+    return section("Excess of the objective", text, _by_condition(rows, "objective"), command=WHOLE)
+
+
+def _bounds(rows: Sequence[Row]) -> str:
+    text = (
+        "The largest distance of a method's own lower bound *above* the exact optimum, relative to it: a negative "
+        "figure is a valid bound, a positive one beyond rounding is not."
+    )
+    return section("What is claimed as a bound", text, _by_condition(rows, "lower_bound"), command=WHOLE)
+
+
+def _statuses(rows: Sequence[Row]) -> str:
+    conditions = sorted({condition(row) for row in rows})
+    lines = []
+    for method in _methods(rows):
+        own = select(rows, method=method)
+        cells = []
+        for c in conditions:
+            words = [row["status"] for row in own if condition(row) == c]
+            cells.append(", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words)))
+        lines.append([NAMES[method], *cells])
+    reasons = sorted({f"{NAMES[row['method']]}: {row['reason']}" for row in rows if row["reason"]})
+    table = markdown_table(("method", *(f"{c:.0e}" for c in conditions)), lines)
+    return section("What the methods said", table, "\n".join(f"- {reason}" for reason in reasons), command=WHOLE)
+
+
+def figures(rows: list[Row]) -> dict[str, Any]:
+    """Draw the median and the worst excess against the condition number."""
+    with drawing() as plt:
+        figure, ax = plt.subplots(figsize=(8.5, 4.6), layout="constrained")
+        for method in _methods(rows):
+            found = excesses(rows, method)
+            if not found:
+                continue
+            conditions = sorted(found)
+            middle = [max(statistics.median(found[c]), FLOOR) for c in conditions]
+            worst = [max(max(found[c]), FLOOR) for c in conditions]
+            ax.plot(conditions, worst, "o-", color=COLOURS[method], label=NAMES[method], linewidth=1.8)
+            ax.plot(conditions, middle, ":", color=COLOURS[method], linewidth=1)
+        ax.set(xscale="log", yscale="log", xlabel="condition number of the columns",
+               ylabel="excess over the exact optimum, relative", title="Worst of five problems (dotted: median); a line ends where there is no answer")
+        if ax.lines:
+            ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    return {"errors": figure}
+
+
+def _referee(rows: Sequence[Row]) -> str:
+    wrong = [f"- {row['case']}, seed {row['seed']}, {row['method']}: {row['faults']}" for row in rows if row["faults"]]
+    return section("Referee", f"{len(rows)} runs, {len(wrong)} with a fault.", "\n".join(wrong), command=WHOLE)

@@ -1,0 +1,133 @@
+"""The page of the study ``time_vs_objective``, made from its tidy table."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from benchmarks.figures import COLOURS, NAMES, drawing, picture
+from benchmarks.referee import AGREEMENT
+from benchmarks.render import duration, head, markdown_table, number, section, select
+from benchmarks.table import Row, notes
+
+WHOLE = "python -m benchmarks --study time_vs_objective"
+FLOOR = 1e-6  # of the objective: what the picture calls zero
+VANISHING = 1e-9  # a fit this good, as a share of the worst one found, is exact
+
+
+def page(rows: list[Row]) -> str:
+    """Return the page as Markdown."""
+    keys = dict.fromkeys(row["case"] for row in rows)
+    drawn = picture("time_vs_objective", "curves", "Excess over the optimum against time") if _drawable(rows) else ""
+    parts = [_head(rows), drawn, *(_table(key, select(rows, case=key)) for key in keys), _referee(rows)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _head(rows: list[Row]) -> str:
+    text = (
+        "The paper's figure: the best objective after some time, for the alternation from 100 random starts of T "
+        "iterations, and the exact methods, which give one answer at their end. One thread; times are whole calls. "
+        "*Objective* is the squared norm that is minimised here; *norm* is its root, which the published code reports. "
+        "*Excess* is that of the objective over the proven optimum. *Within 1%* is when the best start so far had come "
+        "that near. An iteration of ours ends early when it no longer pays, so T = 100 may cost as much as T = 20."
+    )
+    return head("Time versus objective", text, rows)
+
+
+def describe(row: Row) -> str:
+    own, name = json.loads(row["method_settings"]), NAMES.get(row["method"], row["method"])
+    if "n_starts" not in own:
+        return name
+    polish = ", polished" if own.get("polish", "none") != "none" else ""
+    return f"{name}, T = {own['max_iter']}{polish}"
+
+
+def optimum(rows: list[Row]) -> float | None:
+    """Return the least objective that was proved."""
+    return min((row["objective"] for row in rows if row["status"] == "optimal"), default=None)
+
+
+def _table(key: str, rows: list[Row]) -> str:
+    command = f"{WHOLE} --cases {key}"
+    if all(row["status"] == "skipped" for row in rows):
+        return section(key, f"Not here: {rows[0]['reason']}.", command=command)
+    best, lines = optimum(rows), []
+    for row in rows:
+        if row["objective"] is None:
+            spent = duration(row["seconds"] or float("nan"))
+            lines.append([describe(row), row["status"], *["-"] * 5, spent])
+            continue
+        trace = notes(row).get("trace", [])
+        near = next((seconds for seconds, value in trace if best is not None and value <= 1.01 * best), None)
+        lines.append([
+            describe(row), row["status"], notes(row).get("starts", "-"), f"{row['objective']:.6g}",
+            f"{row['objective'] ** 0.5:.7g}", _percent(row["objective"], rows, best),
+            duration(near) if near is not None else "-", duration(row["seconds"]),
+        ])
+    headers = ("method", "status", "starts", "objective", "norm", "excess", "within 1%", "time")
+    shape = "N = {N}, M = {M}, K = {K}.".format(**rows[0])
+    return section(key, shape, markdown_table(headers, lines), command=command)
+
+
+def _percent(value: float, rows: list[Row], best: float | None) -> str:
+    if best is None:
+        return "-"
+    if _fits_exactly(rows, best):
+        return "0 (exact fit)" if value <= max(best, 1e-12) * 1e6 else "-"
+    excess = value / best - 1
+    return "0" if excess <= AGREEMENT else f"{number(100 * excess)}%"
+
+
+def _fits_exactly(rows: list[Row], best: float) -> bool:
+    worst = max(max((value for _, value in notes(row).get("trace", [])), default=0.0) for row in rows)
+    return best <= VANISHING * worst or best < 1e-12
+
+
+def _drawable(rows: list[Row]) -> list[str]:
+    keys = dict.fromkeys(row["case"] for row in rows)
+    owned = {key: select(rows, case=key) for key in keys}
+    return [key for key, own in owned.items() if (best := optimum(own)) is not None and not _fits_exactly(own, best)]
+
+
+def figures(rows: list[Row]) -> dict[str, Any]:
+    """Draw the excess over the optimum against time: steps for the alternations, points for the exact methods."""
+    keys = _drawable(rows)
+    if not keys:
+        return {}
+    with drawing() as plt:
+        figure, axes = plt.subplots(1, len(keys), figsize=(4.6 * len(keys), 4.6), layout="constrained", squeeze=False)
+        for key, ax in zip(keys, axes[0], strict=True):
+            _panel(ax, key, select(rows, case=key))
+        handles, labels = axes[0][0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=3)
+        axes[0][0].set_ylabel("excess over the optimum, %")
+    return {"curves": figure}
+
+
+def _panel(ax: Any, key: str, rows: list[Row]) -> None:
+    best = optimum(rows) or 1.0
+    for row in rows:
+        if row["objective"] is None:
+            continue
+        colour, trace = COLOURS[row["method"]], notes(row).get("trace")
+        if trace:
+            own = json.loads(row["method_settings"])
+            style = ":" if own.get("polish", "none") != "none" else "-" if own["max_iter"] > 20 else "--"
+            values = [max(100 * (value / best - 1), 0.0) for _, value in trace]
+            times = [seconds for seconds, _ in trace]
+            ax.step(times, values, where="post", color=colour, linestyle=style, linewidth=1.8, label=describe(row))
+        else:
+            excess = max(100 * (row["objective"] / best - 1), 0.0)
+            ax.plot([row["seconds"]], [excess], "o" if row["status"] == "optimal" else "x", color=colour, markersize=9,
+                    clip_on=False, label=describe(row), zorder=3)
+    ax.set_xscale("log")
+    ax.set_yscale("symlog", linthresh=0.01)
+    ax.set(xlabel="seconds", title="{case}\n{N} x {M}, K = {K}".format(**rows[0]))
+    ax.set_ylim(bottom=-0.002)
+
+
+def _referee(rows: list[Row]) -> str:
+    wrong = [f"- {row['case']}, {describe(row)}: {row['faults'] or row['reason']}"
+             for row in rows if row["faults"] or row["status"] == "failed"]
+    done = sum(row["seconds"] is not None for row in rows)
+    return section("Referee", f"{done} runs, {len(wrong)} with a fault.", "\n".join(wrong), command=WHOLE)

@@ -1,0 +1,27 @@
+"""How well the models predict: the paper's table of training and test errors over 100 splits, and ridge beside it.
+
+PartLS stands there with three partitions: that of the data set, that of the signs of least squares on the training
+rows, and that of the signs of least squares on all rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from benchmarks.runner import Case, Run
+from benchmarks.studies._model_quality_page import figures, page
+
+__all__ = ["cases", "figures", "page"]
+
+RUNS = (
+    Run("least_squares"), Run("ridge"), Run("principal_components"), Run("partial_least_squares"),
+    Run("signs_of_least_squares", {"rows": "training"}), Run("bnb"), Run("signs_of_least_squares", {"rows": "all"}),
+)
+ORIGINAL = ("ames", "limpet", "facebook", "superconductivity", "year_prediction")
+
+
+def cases(quick: bool = False) -> list[Case]:
+    """Return a case per data set; those whose files are not here become rows that say so."""
+    full = [Case("artificial", "artificial", {}, RUNS, seeds=100)]
+    full += [Case(name, name, {"shuffled": True}, RUNS, seeds=100, time_limit=60) for name in ORIGINAL]
+    return [replace(full[0], seeds=5), full[2]] if quick else full

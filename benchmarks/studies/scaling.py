@@ -1,0 +1,35 @@
+"""How time and memory grow with rows, columns, groups and threads; every run in a process of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from benchmarks.runner import Case, Run
+from benchmarks.studies._scaling_page import figures, page
+
+__all__ = ["cases", "figures", "page"]
+
+BNB, ENUMERATE = Run("bnb"), Run("enumerate")
+ROWS = (1_000, 10_000, 100_000, 500_000)
+COLUMNS = (40, 80, 160, 320)
+GROUPS = (5, 10, 15, 20, 25, 30)
+LISTED = (6, 9, 12, 15)  # groups of the enumeration
+THREADS = (1, 2, 4)
+
+
+def cases(quick: bool = False) -> list[Case]:
+    """Return the cases of the study; the quick ones are the smallest."""
+    rows = [_case(f"n-{N}", N, 60, 8, BNB, Run("lstsq"), seeds=2) for N in ROWS]
+    columns = [_case(f"m-{M}", 3 * M, M, 10, BNB) for M in COLUMNS]
+    groups = [_case(f"k-{K}", 360, 120, K, BNB) for K in GROUPS]
+    listed = [_case(f"listed-{K}", 200, 60, K, ENUMERATE, seeds=2) for K in LISTED]
+    threads = [_case("threads", 480, 240, 30, *(Run("bnb", {"threads": n}) for n in THREADS), seeds=2)]
+    full = [*rows, *columns, *groups, *listed, *threads]
+    if not quick:
+        return full
+    few = [rows[0], rows[1], columns[0], columns[1], listed[0]]
+    return [replace(case, seeds=1, runs=case.runs[:1]) for case in few]
+
+
+def _case(key: str, N: int, M: int, K: int, *runs: Run, seeds: int = 3) -> Case:
+    return Case(key, "synthetic", {"N": N, "M": M, "K": K}, runs, seeds=seeds, time_limit=60, isolated=True)

@@ -1,0 +1,222 @@
+"""Whoever explores the tree, it is the same tree: node for node, bit for bit."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+
+import partls
+from formulations.equivalent_rows import compact
+from partls import InvalidInput, Status, WorkersLost, branch_and_bound
+from partls.search import executors, worker
+from partls.search.crew import Threads
+from relaxations.unconstrained import UnconstrainedRelaxation
+from tests.families import FAMILIES, correlated
+from tests.strategies import Tiny
+from tests.test_limits import fingerprint, hard
+from tests.tolerances import REDUCTION
+
+
+@pytest.fixture
+def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hand out many small tasks early, so that a small tree is one for many workers."""
+    monkeypatch.setattr(branch_and_bound, "_DEPTH_FIRST_BUDGET", 16)
+    monkeypatch.setattr(branch_and_bound, "_STRENGTHEN_AFTER", 100)
+    monkeypatch.setattr(executors, "_BUNDLE_SECONDS", 0.02)
+
+
+@cache
+def alone() -> tuple[Any, ...]:
+    """The serial search with small tasks."""
+    return fingerprint(solved())
+
+
+def solved(case: Tiny | None = None, **options: Any) -> partls.Result:
+    case = case or hard()
+    return partls.solve(case.X, case.y, case.labels, method="bnb", ungrouped="free", **{**case.options, **options})
+
+
+class OneByOne(Executor):
+    """Carries out an order when its result is asked for, in this process, and counts what it is sent."""
+
+    def __init__(self) -> None:
+        self.n_orders = self.n_problems = 0
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        self.n_orders += 1
+        self.n_problems += args[1] is not None
+        future: Future[Any] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[ProcessPoolExecutor]:
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        yield pool
+
+
+def test_processes_explore_the_same_tree(processes: ProcessPoolExecutor, small_tasks: None) -> None:
+    assert fingerprint(solved(executor=processes)) == alone()
+    assert fingerprint(solved(executor=processes)) == alone()  # another search, the same processes
+
+
+def test_a_pool_of_threads_explores_the_same_tree(small_tasks: None) -> None:
+    with ThreadPoolExecutor(3) as pool:
+        assert fingerprint(solved(executor=pool)) == alone()
+        assert pool.submit(int, "7").result() == 7  # it is the user's, and still open
+
+
+def test_a_backend_of_joblib_explores_the_same_tree(small_tasks: None) -> None:
+    threads = joblib.Parallel(n_jobs=2, backend="threading")
+    assert fingerprint(solved(executor=threads)) == alone()
+    interrupted = solved(executor=threads, progress=lambda state: state.nodes > 400)
+    assert interrupted.status is Status.INTERRUPTED
+    assert interrupted.n_nodes < alone()[2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("executor", ["loky", "multiprocessing"])
+def test_processes_of_joblib_explore_the_same_tree(executor: str, small_tasks: None) -> None:
+    assert fingerprint(solved(executor=executor, n_jobs=2)) == alone()
+
+
+def test_the_problem_is_sent_once_to_each_process(small_tasks: None) -> None:
+    executor = OneByOne()
+    assert fingerprint(solved(executor=executor)) == alone()
+    assert executor.n_orders > 10
+    assert executor.n_problems == 1
+
+
+def test_a_process_that_forgot_the_problem_gets_it_again(small_tasks: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    executor = OneByOne()
+    monkeypatch.setattr(worker, "_KEPT", 1)
+
+    def forget(state: Any) -> bool:
+        worker._explorers.clear()
+        return False
+
+    assert fingerprint(solved(executor=executor, progress=forget)) == alone()
+    assert executor.n_problems > 1
+
+
+@pytest.mark.parametrize("options", [{"node_limit": 700}, {"gap_tol": 0.02}, {"search": "best-first"}], ids=str)
+def test_limits_end_the_same_tree_at_the_same_node(options: dict[str, Any], small_tasks: None) -> None:
+    here, there = solved(**options), solved(executor=OneByOne(), **options)
+    assert fingerprint(here) == fingerprint(there)
+
+
+@pytest.mark.parametrize("family", ["l1", "conditioned", "duplicates", "integers"])
+def test_ties_and_hard_numbers_are_decided_alike(family: str, small_tasks: None,
+                                                 monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(branch_and_bound, "_STRENGTHEN_AFTER", 2)
+    for seed in range(6):
+        case = FAMILIES[family](seed)
+        assert fingerprint(solved(case)) == fingerprint(solved(case, executor=OneByOne()))
+
+
+def test_another_relaxation_travels_too() -> None:
+    case, executor = correlated(5), OneByOne()
+    options = {"relaxation": UnconstrainedRelaxation()}
+    assert fingerprint(solved(case, **options)) == fingerprint(solved(case, executor=executor, **options))
+    assert executor.n_orders
+
+
+@dataclass(frozen=True)
+class Local(UnconstrainedRelaxation):
+    """A relaxation that cannot leave its process."""
+
+    own: Callable[[], int] = lambda: 0
+
+
+def test_what_cannot_be_sent_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"relaxation=Local.*cannot be sent.*n_jobs"):
+        solved(correlated(5), executor=OneByOne(), relaxation=Local())
+
+
+def test_time_is_up_there_too(processes: ProcessPoolExecutor) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 240)) + rng.normal(size=(400, 1))
+    large = Tiny(X, rng.normal(size=400), tuple(i % 60 for i in range(240)))
+    result = solved(large, executor=processes, time_limit=1.5)
+    assert result.status is Status.TIME_LIMIT
+    assert result.n_nodes > 0
+    assert 0 < result.lower_bound <= result.objective
+    assert result.audit().passed
+
+
+def test_ctrl_c_returns_the_incumbent(processes: ProcessPoolExecutor, small_tasks: None) -> None:
+    result = solved(executor=processes, progress=lambda state: state.nodes > 400)
+    assert result.status is Status.INTERRUPTED
+    assert 400 < result.n_nodes < alone()[2]
+    assert 0 < result.lower_bound <= solved().objective * (1 + 1e-12)
+
+
+def test_a_killed_process_ends_the_search_with_its_checkpoint(small_tasks: None, tmp_path: Path) -> None:
+    path = tmp_path / "run.ckpt"
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+
+        def kill(state: Any) -> bool:
+            if state.nodes > 400:
+                os.kill(next(iter(pool._processes)), signal.SIGKILL)
+            return False
+
+        with pytest.raises(WorkersLost, match=r"the executor failed.*checkpoint"):
+            solved(executor=pool, progress=kill, checkpoint=path)
+    result = solved(checkpoint=path)
+    assert result.status is Status.OPTIMAL
+    assert result.n_nodes >= 400
+    assert fingerprint(result)[0] == alone()[0]  # the same coefficients
+
+
+def test_an_executor_that_was_shut_down_says_so(small_tasks: None) -> None:
+    pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
+    pool.shutdown()
+    with pytest.raises(WorkersLost, match="after shutdown"):
+        solved(executor=pool)
+
+
+@pytest.mark.parametrize("executor", [3, "locky", object(), [1]])
+def test_what_is_no_executor_is_refused(executor: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"executor=.*dask.distributed.Client.*joblib"):
+        solved(executor=executor)
+
+
+def test_own_crews_can_be_hired(small_tasks: None) -> None:
+    class Own:
+        """The smallest executor: a crew of its own."""
+
+        def hire(self, problem: Any, explore: Any, deadline: float) -> Threads:
+            return Threads(explore, 2)
+
+    assert fingerprint(solved(executor=Own())) == alone()
+
+
+L1 = {"eta": 1.0, "penalty": "l1", "penalize_intercept": True}
+
+
+@pytest.mark.parametrize("options", [{}, {"eta": 2.0}, L1], ids=str)
+def test_a_packed_instance_is_the_same_problem(options: dict[str, Any]) -> None:
+    rng = np.random.default_rng(1)
+    X, weights = rng.normal(size=(90, 6)) + 40, rng.random(90)
+    instance = partls.Instance(X, X @ rng.normal(size=6), [0, 0, 1, 1, 2, 2], sample_weight=weights, **options)
+    small = compact(instance)
+    assert small.n_rows == 15
+    assert small.reduction.R is instance.reduction.R
+    v = rng.normal(size=small.reduction.n_columns)
+    for restored, original in zip(small.reduction.restore(v), instance.reduction.restore(v), strict=True):
+        np.testing.assert_array_equal(restored, original)
+    coef = rng.normal(size=6)
+    assert small.objective(coef, 3.0) == pytest.approx(instance.objective(coef, 3.0), rel=REDUCTION * 100)
+    assert compact(small) is small
