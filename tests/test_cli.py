@@ -484,9 +484,13 @@ def test_check_tells_everything_at_once(folder: Path) -> None:
     assert len(json.loads(listed.stdout)["problems"]) == told.count("\n- ") + 1
     assert 'if it is the target, say --target "price"' in message("groups", "check", "houses.csv", "groups.toml")
     assert "is a directory" in message("groups", "check", "houses.csv", ".")
-    fine = run("groups", "check", "houses.csv", "groups.toml", "--target", "price", "--drop", "times", "--drop", "town")
+    used = ("--target", "price", "--drop", "times", "--drop", "town")
+    fine = run("groups", "check", "houses.csv", "groups.toml", *used)
     assert fine.exit_code == 0
     assert "5 columns in 3 groups: size (2), place (2), age (1)" in fine.stdout
+    Path("pattern.toml").write_text('[groups]\nsome = ["a*"]\nrest = ["[!a]*"]\n', encoding="utf-8")
+    fine = run("groups", "check", "houses.csv", "pattern.toml", *used)
+    assert "5 columns in 2 groups: some (2), rest (3)" in fine.stdout
 
 
 def test_demo() -> None:
