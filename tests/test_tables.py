@@ -236,6 +236,12 @@ def test_an_arrow_bomb_is_refused_before_it_unpacks(tmp_path: Path, monkeypatch:
     assert "this looks like a zip bomb; if you trust it, write it again without compression" in told
 
 
+def test_a_workbook_is_to_be_saved_as_csv(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "d.xlsx", "w") as archive:
+        archive.writestr("xl/workbook.xml", "<workbook/>")
+    assert "d.xlsx is an Excel workbook: save the sheet as CSV" in refused(open_table, tmp_path / "d.xlsx")
+
+
 def test_an_npz_file_that_lies_about_its_size(tmp_path: Path) -> None:
     """The true size of an array is in its header inside the archive: NumPy must not allocate it unread."""
     content = io.BytesIO()
