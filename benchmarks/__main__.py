@@ -25,7 +25,10 @@ def main(arguments: list[str] | None = None) -> int:
     from benchmarks.registry import studies
     from benchmarks.runner import is_wrong
 
-    options = _parser(sorted(studies())).parse_args(arguments)
+    parser = _parser(sorted(studies()))
+    options = parser.parse_args(arguments)
+    if options.full and options.cases:
+        parser.error("--full makes a whole table: leave it out to replace the rows of some cases")
     if options.download:
         os.environ[DOWNLOAD] = "1"
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
@@ -96,7 +99,8 @@ def _target(options: argparse.Namespace, study: str) -> Path | None:
 
 
 def _parser(studies: list[str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Time and check exact methods and peers.")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Time and check exact methods and peers.",
+                                     epilog="Original data files are looked for in $PARTLS_DATA.")
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--quick", action="store_true", help="small sizes, under two minutes, writes only to --out")
     size.add_argument("--full", action="store_true", help="full sizes; a run that was killed goes on where it was")

@@ -63,5 +63,5 @@ def _losses(tables: dict[str, list]) -> str:
 def _study(name: str, folder: Path) -> str:
     drawn = [f"![{TITLES.get(name, name)}]({path.name})" for path in sorted(folder.glob(f"{name}-*.svg"))]
     title = TITLES.get(name, name)
-    return section(title, *drawn, f"Tables: [{name}.md]({name}.md), rows: [{name}.csv]({name}.csv).",
+    return section(title, *drawn, f"Tables: [{name}.md]({name}.md), rows: `{name}.csv`.",
                    command=f"python -m benchmarks --study {name}")

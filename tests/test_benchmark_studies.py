@@ -230,3 +230,11 @@ def test_an_unfinished_run_with_other_settings_is_not_continued(tmp_path):
     changed = replace(case, settings={"N": 31, "M": 5, "K": 2})
     (row,) = resume([changed], target)
     assert row["objective"] > 0 and json.loads(row["settings"])["N"] == 31
+
+
+def test_a_full_run_of_some_cases_is_refused(capsys):
+    from benchmarks.__main__ import main
+
+    with pytest.raises(SystemExit):
+        main(["--full", "--study", "exact", "--cases", "bnb-k15"])
+    assert "leave it out to replace the rows of some cases" in capsys.readouterr().err

@@ -129,7 +129,7 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
     for arguments, told in (((X, y), r"y has 9 value\(s\) but X has 10"), ((X, np.ones(9)), "y has 9 value"),
                             ((X[:, 0], y), "1-dimensional"), ((X[:0], y[:0]), "empty"),
                             ((X, dd.from_array(np.ones(10), chunksize=2)), "5 block.*2: repartition"),
-                            ((X, dd.from_array(np.ones(10), chunksize=6)), "a block of y has 6 value")):
+                            ((X, dd.from_array(np.ones(10), chunksize=6)), r"a block of y has [46] value")):
         with pytest.raises(InvalidInput, match=told):
             partls.solve(*arguments, GROUPS)
 

@@ -42,6 +42,15 @@ def test_the_citation_names_this_version():
     assert re.findall(r"^version: (.+)$", text, re.MULTILINE) == [CONFIG["project"]["version"]]
 
 
+def test_every_file_that_the_words_name_is_there():
+    words = [*pages(), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+    named = re.compile(r"\b(?:partls|relaxations|formulations|tests|benchmarks|docs|examples)/[\w/.-]+\.(?:py|md|toml)\b")
+    found = {name for path in words for name in named.findall(path.read_text(encoding="utf-8"))}
+    assert len(found) > 40
+    missing = sorted(name for name in found if not (ROOT / name).exists())
+    assert missing == []
+
+
 def test_the_gallery_has_at_least_ten_examples():
     assert len(list((ROOT / "examples" / "gallery").glob("plot_*.py"))) >= 10
 

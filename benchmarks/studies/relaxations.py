@@ -66,10 +66,10 @@ def _tree_cases() -> list[Case]:
         Case("tree-correlated", "synthetic", {"N": 60, "M": 40, "K": 13, "corr": 0.9}, searches(SWITCHING),
              time_limit=30),
         Case("tree-subset-sum", "subset_sums", {"K": 10}, searches(SWITCHING), time_limit=30),
-        Case("tree-penalised", "synthetic", {"N": 60, "M": 90, "K": 30, "eta": 30.0}, searches(PENALISED), seeds=3,
+        Case("tree-penalised", "synthetic", {"N": 60, "M": 90, "K": 30, "eta": 30.0}, searches(PENALISED), seeds=2,
              time_limit=20),
         Case("tree-penalised-more", "synthetic", {"N": 60, "M": 100, "K": 33, "eta": 100.0}, searches(PENALISED),
-             seeds=3, time_limit=20),
+             seeds=2, time_limit=20),
     ]
 
 

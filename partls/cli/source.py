@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Data = Annotated[
-    Path,
-    typer.Argument(metavar="DATA", help="CSV (any delimiter, gzip or not), Parquet (or its folder), Arrow or NPZ."),
+    Path, typer.Argument(metavar="DATA", help="CSV (any delimiter, gzip or not), Parquet or its folder, Arrow or NPZ.")
 ]
 Weights = Annotated[str | None, typer.Option(metavar="COL", help="Column of row weights.")]
 Drop = Annotated[list[str] | None, typer.Option(metavar="COL", help="Column to leave out; may be repeated.")]
