@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
 
 from formulations.data import Floats
-from formulations.reduction import Reduction
+from formulations.reduction import DEPENDENT, Reduction
 
-_DEPENDENT = 1e-11  # of a column's norm: what is left of it beyond the passive columns
 _GRADIENT = 1e-14  # of the residual's norm: a descent direction below this is rounding
 
 
@@ -172,7 +171,7 @@ def _stationary(A: Floats, z: Floats, cost: Floats, passive: list[int]) -> Float
     columns = A[:, passive]
     factor = qr(np.column_stack([columns, z]), mode="r", check_finite=False)[0]
     T, right = factor[:n, :n], factor[:n, n]
-    if (np.abs(np.diag(T)) <= _DEPENDENT * np.linalg.norm(T, axis=0)).any():
+    if (np.abs(np.diag(T)) <= DEPENDENT * np.linalg.norm(T, axis=0)).any():
         return None
     price = cost[passive] / 2
     if cost.any():
@@ -190,5 +189,5 @@ def _independent(A: Floats, columns: NDArray[np.intp], norms: Floats) -> list[in
     if not len(columns):
         return []
     _, T, pivots = qr(A[:, columns] / norms[columns], mode="economic", pivoting=True, check_finite=False)
-    rank = int((np.abs(np.diag(T)) > _DEPENDENT).sum())
+    rank = int((np.abs(np.diag(T)) > DEPENDENT).sum())
     return [int(j) for j in np.sort(columns[pivots[:rank]])]

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import partls
 from partls import InvalidInput, Status
@@ -270,3 +271,19 @@ def test_options_that_cannot_be_meant_are_refused(tmp_path: Path) -> None:
                     {"checkpoint": tmp_path / "a", "method": "enumerate"}, {"checkpoint_interval": -1}):
         with pytest.raises(InvalidInput, match="checkpoint"):
             partls.solve(X, y, [0, 0, 1], **options)
+
+
+def test_the_estimator_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 150)), rng.normal(size=200)
+    model = partls.PartLSRegressor(np.arange(150) % 25, checkpoint=tmp_path / "run.ckpt")
+    with pytest.warns(ConvergenceWarning, match="node limit"):
+        model.set_params(node_limit=100).fit(X, y)
+    stopped_at = model.n_iter_
+    model.set_params(node_limit=None).fit(X, y)
+    assert model.status_ is Status.OPTIMAL
+    assert model.n_iter_ > stopped_at
+    model.save(tmp_path / "model.json")
+    assert "run.ckpt" not in (tmp_path / "model.json").read_text(encoding="utf-8")
+    with pytest.raises(InvalidInput, match="checkpoint is for one target"):
+        model.fit(X, np.column_stack([y, y]))

@@ -27,6 +27,10 @@ def make(app: Sphinx) -> None:
     for path in folder.rglob("*.md"):
         if str(path.relative_to(folder)) not in wanted:
             path.unlink()
+    examples = {path.stem for path in (ROOT / "examples" / "gallery").glob("*.py")}
+    for path in (Path(app.srcdir) / "gallery").glob("plot_*"):  # what a renamed example has left behind
+        if path.name.partition(".")[0] not in examples:
+            path.unlink()
 
 
 def _included(page: Path, folder: Path) -> str:
