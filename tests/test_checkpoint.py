@@ -122,11 +122,11 @@ class Piece:
     killed: float | None
     answer: list[str]
 
-    def lost(self, saved_nodes: int) -> float:
-        """Return the seconds between what the checkpoint holds and the kill."""
+    def lost(self, path: Path) -> float:
+        """Return the seconds of search since the checkpoint was written, or since the search began."""
         assert self.killed is not None
-        at = max((told for nodes, told in self.rounds if nodes <= saved_nodes), default=self.rounds[0][1])
-        return self.killed - at
+        since_writing = time.time() - path.stat().st_mtime - (time.monotonic() - self.killed) if path.exists() else inf
+        return min(since_writing, self.killed - self.rounds[0][1])
 
     @property
     def longest_round(self) -> float:
@@ -187,7 +187,7 @@ def test_fifty_kills_of_long_searches_cost_an_interval_each(tmp_path: Path) -> N
             ended += 1
             continue
         assert saved_nodes(path) >= before
-        losses.append(piece.lost(saved_nodes(path)))
+        losses.append(piece.lost(path))
         assert losses[-1] <= interval + piece.longest_round
     print(f"{len(losses)} kills, {ended} searches ended: lost {np.median(losses):.2f} s in the median, "
           f"{max(losses):.2f} s at worst, of an interval of {interval} s")
