@@ -12,10 +12,11 @@ import random
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import isqrt
 from typing import Any
 
 from partls import branch_and_bound
+from partls.search.executors import BUNDLES_EACH
+from partls.search.window import window_and_budget
 
 WORKERS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000)
 LATENCY = 0.002  # seconds for a message to a worker, and as long for its answer
@@ -56,18 +57,20 @@ class Recorder:
         self.seconds = time.perf_counter() - self._began
 
 
-def replay(steps: Sequence[Step], workers: int, merging: float) -> float:
+def replay(steps: Sequence[Step], workers: int, message: float) -> float:
     """Return the seconds of a search on so many workers, each task going to the first that is free.
 
-    ``merging`` seconds pass in the client for each result: it merges one after another.
+    ``message`` seconds of the client pass for each bundle of tasks, one after another; with enough in hand for every
+    worker, a bundle holds several.
     """
     free = [0.0] * workers
     merged: list[float] = []
-    for step in steps:
+    for i, step in enumerate(steps):
         handed_out = merged[step.after - 1] if step.after else 0.0
         begun = max(heapq.heappop(free), handed_out + LATENCY)
         heapq.heappush(free, begun + step.seconds)
-        merged.append(max(merged[-1] if merged else 0.0, begun + step.seconds + LATENCY) + merging)
+        cost = message / max(1, (i - step.after) // (BUNDLES_EACH * workers))
+        merged.append(max(merged[-1] if merged else 0.0, begun + step.seconds + LATENCY) + cost)
     return merged[-1] if merged else 0.0
 
 
@@ -81,10 +84,9 @@ def enlarged(steps: Sequence[Step], nodes: int, factor: int) -> list[Step]:
     schedule: list[Step] = []
     explored, merged, in_hand = float(nodes), 0, []
     while explored < nodes * factor:
-        width = isqrt(int(explored) // branch_and_bound._GROWTH)
-        window = max(branch_and_bound._ROUND, min(width, branch_and_bound._LARGEST_WINDOW))
         usual = branch_and_bound._DEPTH_FIRST_BUDGET
-        size = max(usual, min(width, branch_and_bound._LARGEST_BUDGET)) / usual
+        window, budget = window_and_budget(int(explored), branch_and_bound._ROUND, usual)
+        size = budget / usual
         while len(in_hand) < window:
             schedule.append(Step(merged, size * rng.choice(steps).seconds))
             in_hand.append(size * per_task)
@@ -93,6 +95,6 @@ def enlarged(steps: Sequence[Step], nodes: int, factor: int) -> list[Step]:
     return schedule
 
 
-def speed_ups(steps: Sequence[Step], before: float, alone: float, merging: float) -> dict[int, float]:
+def speed_ups(steps: Sequence[Step], before: float, alone: float, message: float) -> dict[int, float]:
     """Return the predicted gain over ``alone`` seconds of one thread, ``before`` of which no worker can share."""
-    return {workers: alone / (before + replay(steps, workers, merging)) for workers in WORKERS}
+    return {workers: alone / (before + replay(steps, workers, message)) for workers in WORKERS}

@@ -92,7 +92,7 @@ def _verdict(own: list[Row], alone: dict[int, Row]) -> str:
 
 def _replays(rows: list[Row]) -> list[dict[str, Any]]:
     """Return what each recorded problem tells: the gain by number of workers, of its tree and of a larger one."""
-    merging = _client_seconds(rows)
+    message = _client_seconds(rows)
     found = []
     for row in select(rows, method="bnb_recorded"):
         note = notes(row)
@@ -101,20 +101,17 @@ def _replays(rows: list[Row]) -> list[dict[str, Any]]:
             larger = enlarged(steps, row["nodes"], LARGER)
             work = sum(step.seconds for step in larger)
             found.append({
-                "note": note, "merging": merging, "tasks": len(larger), "work": work,
-                "recorded": speed_ups(steps, note["before"], row["seconds"], merging),
-                "larger": speed_ups(larger, note["before"], note["before"] + work, merging),
+                "note": note, "message": message, "tasks": len(larger), "work": work,
+                "recorded": speed_ups(steps, note["before"], row["seconds"], message),
+                "larger": speed_ups(larger, note["before"], note["before"] + work, message),
             })
     return found
 
 
 def _client_seconds(rows: list[Row]) -> float:
-    """Return the processor time of client and scheduler for one subtree, measured on a cluster."""
-    before = {row["seed"]: notes(row).get("before", 0.0) for row in select(rows, method="bnb_recorded")}
-    values = [
-        max(row["cpu_seconds"] - before.get(row["seed"], 0.0), 0.0) / notes(row)["subtrees"]
-        for row in select(rows, method="bnb_dask") if notes(row).get("subtrees")
-    ]
+    """Return the processor time of client and scheduler for one bundle of subtrees, measured on a cluster."""
+    values = [row["cpu_seconds"] / notes(row)["bundles"] for row in select(rows, method="bnb_dask")
+              if notes(row).get("bundles")]
     return statistics.median(values) if values else 0.0
 
 
@@ -129,9 +126,10 @@ def _replay(rows: list[Row]) -> str:
         f"The {first['note']['subtrees']:,} subtrees of the first problem, {number(first['note']['busy'])} s in all, "
         "each with the seconds it took, replayed by the same schedule: a subtree is handed out when the one that the "
         f"search waits for has been merged. Assumed: {duration(LATENCY)} for a message each way, "
-        f"{duration(first['merging'])} of client and scheduler for each subtree (processor time measured with Dask), "
-        f"workers as fast as this machine's. The second line is a tree {LARGER} times as large ({number(first['work'] / 3600)} h of one "
-        f"thread in {first['tasks']:,} tasks): its times are drawn from those recorded, and it is assumed that open "
+        f"{duration(first['message'])} of client and scheduler for each message (processor time measured with Dask), "
+        f"workers as fast as this machine's. The second line is a tree {LARGER} times as large "
+        f"({number(first['work'] / 3600)} h of one thread in {first['tasks']:,} tasks, which grow with the nodes "
+        "explored): its times are drawn from those recorded, and it is assumed that open "
         "subtrees never run out. In the recorded tree they do, and its window of subtrees in hand, which grows with "
         "the nodes explored, is small for most of the time."
     )
