@@ -261,6 +261,17 @@ def test_a_proof_is_verified_from_the_file(given: tuple[str, ...], folder: Path)
     )
 
 
+def test_ctrl_c_while_the_proof_is_written_keeps_the_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("partls.certificate.certify", interrupted)
+    ended = run(*FIT, "--json", "--out", "model.json", "--certificate", "proof.json")
+    assert (ended.exit_code, ended.stderr) == (130, "interrupted\n")
+    assert partls.PartLSRegressor.load("model.json").objective_ == json.loads(ended.stdout)["objective"]
+    assert not Path("proof.json").exists()
+
+
 def test_a_limit_leaves_a_proof_of_the_root_alone(folder: Path) -> None:
     hard = hard_files(folder)
     document(*hard, "--time-limit", "0", "--certificate", "proof.json", code=3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from benchmarks.figures import COLOURS, NAMES, drawing, picture
+from benchmarks.figures import COLOURS, NAMES, OURS, drawing, picture
 from benchmarks.referee import AGREEMENT
 from benchmarks.render import duration, head, markdown_table, number, section, select
 from benchmarks.table import Row, notes
@@ -124,6 +124,22 @@ def _panel(ax: Any, key: str, rows: list[Row]) -> None:
     ax.set_yscale("symlog", linthresh=0.01)
     ax.set(xlabel="seconds", title="{case}\n{N} x {M}, K = {K}".format(**rows[0]))
     ax.set_ylim(bottom=-0.002)
+
+
+def losses(rows: list[Row]) -> list[str]:
+    """Say which heuristics are at the optimum before branch and bound has proved it."""
+    said = []
+    for key in dict.fromkeys(row["case"] for row in rows):
+        own = select(rows, case=key)
+        proof, best = select(own, method="bnb", status="optimal"), optimum(own)
+        if not proof or best is None:
+            continue
+        for row in select(own, method=lambda name: name not in OURS):
+            early = [seconds for seconds, value in notes(row).get("trace", []) if value <= best * (1 + AGREEMENT)]
+            if early and early[0] < proof[0]["seconds"]:
+                said.append(f"{describe(row)} is at the optimum of {key} after {duration(early[0])}, before branch and "
+                            f"bound ends ({duration(proof[0]['seconds'])}), and cannot know it")
+    return said
 
 
 def _referee(rows: list[Row]) -> str:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchmarks.runner import Case, Run
-from benchmarks.studies._time_vs_objective_page import figures, page
+from benchmarks.studies._time_vs_objective_page import figures, losses, page
 
-__all__ = ["cases", "figures", "page"]
+__all__ = ["cases", "figures", "losses", "page"]
 
 ALTERNATIONS = tuple(
     Run(method, {"n_starts": 100, "max_iter": T})

@@ -13,6 +13,7 @@ from rich.text import Text
 from formulations.errors import InvalidInput
 from partls.cli import model_file, source
 from partls.cli.bundles import unbundled
+from partls.cli.cluster import cluster
 from partls.cli.output import (
     console,
     exit_code,
@@ -65,6 +66,9 @@ class Search:
     n_jobs: Jobs = 1
     checkpoint: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep the state of the search here, and go on from it.")
+    ] = None
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Fold and search on a Dask cluster, e.g. tcp://host:8786.")
     ] = None
 
     def check(self) -> None:
@@ -124,14 +128,17 @@ def fit(
 
         partls fit sales.csv.gz --target sold --groups g.csv --encode onehot
 
+        partls fit sales/ --target sold --groups g.csv --scheduler tcp://host:8786
+
     Exit codes: 0 proven optimal or within --gap, 2 bad input, 3 not proven (the model is usable), 130 Ctrl-C (the best
     model so far is saved to --out).
     """
     objective.check()
     search.check()
     output.check(search.method)
-    problem = columns.read(spelling.open(data), memory=memory, kept_for=output.needs_rows)
-    model, rows = _fitted(problem, objective, search, columns.ungrouped), problem.rows
+    with cluster(search.scheduler) as client:
+        problem = columns.read(spelling.open(data), memory=memory, kept_for=output.needs_rows, client=client)
+        model, rows = _fitted(problem, objective, search, columns.ungrouped, client), problem.rows
     units = " (standardised columns)" if columns.standardize else ""
     if output.out is not None:
         model_file.save(model, rows, problem.preparation, output.out)
@@ -147,7 +154,8 @@ def fit(
         raise typer.Exit(code)
 
 
-def _fitted(problem: source.Problem, objective: source.Objective, search: Search, ungrouped: str) -> PartLSRegressor:
+def _fitted(problem: source.Problem, objective: source.Objective, search: Search, ungrouped: str, executor: Any
+            ) -> PartLSRegressor:
     """Return the estimator, fitted; that a limit ended the search is told at the end, not as a warning."""
     import numpy as np
 
@@ -164,7 +172,7 @@ def _fitted(problem: source.Problem, objective: source.Objective, search: Search
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model.fit(rows.X, rows.y, sample_weight=rows.sample_weight)
+        model.fit(rows.X, rows.y, sample_weight=rows.sample_weight, executor=executor)
     model.feature_names_in_ = np.array(rows.columns, dtype=object)
     return model
 

@@ -64,6 +64,8 @@ def _load(path: str) -> dict[str, NDArray[Any]]:
     """Return all arrays of the file, which must not unpack to much more than it is."""
     try:
         with zipfile.ZipFile(path) as archive:
+            if any(name.startswith("xl/") for name in archive.namelist()):
+                raise InvalidInput(f"{path} is an Excel workbook: save the sheet as CSV, and give that file")
             packed = sum(entry.compress_size for entry in archive.infolist())
             unpacked = sum(entry.file_size for entry in archive.infolist())
             if unpacked > largest_unpacked(packed):

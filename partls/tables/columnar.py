@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import TYPE_CHECKING
 
 from formulations.errors import InvalidInput
@@ -32,6 +33,12 @@ class ParquetTable(Table):
             raise InvalidInput(f"{path} cannot be read as Parquet ({error})") from None
         super().__init__(path, _kinds(schema), metadata.num_rows)
 
+    def pieces(self) -> list[Table]:
+        """Return the file, for whoever sees it too."""
+        piece = copy(self)
+        piece.watch = iter
+        return [piece]
+
     def _read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
         from pyarrow import parquet
@@ -42,6 +49,47 @@ class ParquetTable(Table):
                 yield from file.iter_batches(BATCH_ROWS, columns=list(columns))
         except (pa.ArrowException, OSError) as error:
             raise InvalidInput(f"{self.path} is damaged ({error})") from None
+
+
+class ParquetFolder(Table):
+    """A folder of Parquet files, as Dask and Spark write one; folders named ``year=2020`` are a column too."""
+
+    def __init__(self, path: str) -> None:
+        import pyarrow as pa
+        from pyarrow import dataset
+
+        try:
+            files = dataset.dataset(path, format="parquet", partitioning="hive")
+            self._fragments = list(files.get_fragments())
+            for fragment in self._fragments:
+                _refuse_bomb(fragment.path, fragment.metadata)
+        except (pa.ArrowException, OSError) as error:
+            raise InvalidInput(f"{path} cannot be read as a folder of Parquet files ({error})") from None
+        self._schema = files.schema
+        super().__init__(path, _kinds(files.schema), sum(fragment.metadata.num_rows for fragment in self._fragments))
+
+    def pieces(self) -> list[Table]:
+        """Return tables of one file each, which can be read elsewhere."""
+        pieces: list[Table] = []
+        for fragment in self._fragments:
+            piece = copy(self)
+            piece._fragments, piece.n_rows, piece.watch = [fragment], fragment.metadata.num_rows, iter
+            pieces += [piece] if piece.n_rows else []
+        return pieces or [self]
+
+    def _read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+        from pyarrow import dataset
+
+        lean = dataset.ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True, buffer_size=_BUFFER)
+        for fragment in self._fragments:
+            try:
+                yield from fragment.to_batches(
+                    schema=self._schema, columns=list(columns), batch_size=BATCH_ROWS, batch_readahead=1,
+                    fragment_scan_options=lean,
+                )
+            except (pa.ArrowException, OSError) as error:
+                raise InvalidInput(f"{fragment.path} is damaged ({error})") from None
 
 
 class ArrowTable(Table):

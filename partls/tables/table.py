@@ -68,6 +68,10 @@ class Table(ABC):
         if not n_rows:
             raise InvalidInput(f"{self.path} has a header but no rows")
 
+    def pieces(self) -> list[Table]:
+        """Return tables that hold all rows, in their order, and can be read elsewhere; none if that cannot be."""
+        return []
+
     @abstractmethod
     def _read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield all batches."""
