@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from formulations.data import Floats, column_names
 from formulations.equivalent_rows import Chunk, EquivalentRows, Moments
 from formulations.errors import InvalidInput, listing
+from formulations.parquet_blocks import parquet_blocks
 
 _FAN_IN = 8  # moments joined at once
 _SLICE = 32_768  # rows of a block that are folded at once
@@ -50,25 +51,21 @@ def fold_blocks(X: Any, y: Any, sample_weight: Any = None) -> FoldedBlocks:
     Parameters
     ----------
     X : Dask array or frame, or the path of a Parquet file or folder
-        With a path, ``y`` and ``sample_weight`` are the names of columns.
+        Every row group is a block. With a path, ``y`` and ``sample_weight`` are the names of columns.
     y, sample_weight
         In blocks as X is, or in memory; y may hold several targets.
     """
+    columns: tuple[Any, ...] | None
     if isinstance(X, str | os.PathLike):
-        X, y, sample_weight = _opened(os.fspath(X), y, sample_weight)
-    _refuse_kinds(X, "X")
-    if X.ndim != 2:
-        raise InvalidInput(f"X must be a table of rows and columns, not {X.ndim}-dimensional: reshape it to (n, m)")
-    if not hasattr(y, "__dask_graph__"):
-        y = np.asarray(y)
-    _refuse_kinds(y, "y")
-    columns = column_names(X)
-    X_blocks = _blocks(X)
-    y_blocks, w_blocks = _beside(y, "y", X, X_blocks), _beside(sample_weight, "sample_weight", X, X_blocks)
-    total: _Folded = _in_tree(_fold_block, _join, list(zip(X_blocks, y_blocks, w_blocks, strict=True)))
-    total.refuse(columns, X.shape[1], None if sample_weight is None else "sample_weight")
+        columns, readers = parquet_blocks(os.fspath(X), y, sample_weight)
+        blocks = [_dask().delayed(reader, pure=False)() for reader in readers]
+        n_columns, n_targets = len(columns or ()), None
+    else:
+        columns, blocks = column_names(X), _collection_blocks(X, y, sample_weight)
+        n_columns, n_targets = int(X.shape[1]), None if np.ndim(y) == 1 else int(y.shape[1])
+    total: _Folded = _in_tree(_fold_block, _join, blocks)
+    total.refuse(columns, n_columns, None if sample_weight is None else "sample_weight")
     assert total.moments is not None
-    n_targets = None if y.ndim == 1 else int(y.shape[1])
     return FoldedBlocks(total.moments.rows(n_targets), columns)
 
 
@@ -111,7 +108,7 @@ def _fold_block(block: tuple[Any, Any, Any]) -> _Folded:
     for part, name in ((y, "y"), (weights, "sample_weight")):
         if part is not None and len(part) != len(X):
             raise InvalidInput(f"a block of {name} has {len(part)} value(s) but that of X has {len(X)} row(s)")
-    parts = [X, y.reshape(len(X), -1), *([] if weights is None else [weights.reshape(len(X), 1)])]
+    parts = [X, y[:, None] if y.ndim == 1 else y, *([] if weights is None else [weights.reshape(len(X), 1)])]
     missing = np.concatenate([_count(np.isnan, part) for part in parts])
     infinite = np.concatenate([_count(np.isinf, part) for part in parts])
     negative = 0 if weights is None else int((weights < 0).sum())
@@ -178,21 +175,16 @@ def _dask(part: str = "dask") -> Any:
         raise InvalidInput(f"data in blocks need Dask ({error}): pip install 'partls[dask]'") from None
 
 
-def _opened(path: str, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-    """Return the columns of a Parquet file or folder."""
-    dd = _dask("dask.dataframe")
-    if not os.path.exists(path):
-        raise InvalidInput(f"X={path!r}: there is no such file or folder of Parquet files")
-    try:
-        frame = dd.read_parquet(path)
-    except (OSError, ValueError, IndexError) as error:
-        raise InvalidInput(f"X={path!r} cannot be read as Parquet ({str(error)[:200]})") from None
-    names = [("y", y)] + ([] if sample_weight is None else [("sample_weight", sample_weight)])
-    for option, name in names:
-        if not isinstance(name, str) or name not in frame.columns:
-            raise InvalidInput(f"{option}={name!r} must be a column of {path}: {listing(frame.columns, limit=12)}")
-    X = frame[[name for name in frame.columns if name not in (y, sample_weight)]]
-    return X, frame[y], None if sample_weight is None else frame[sample_weight]
+def _collection_blocks(X: Any, y: Any, sample_weight: Any) -> list[Any]:
+    """Return (X, y, weights) of each block of Dask's arrays and frames."""
+    _refuse_kinds(X, "X")
+    if X.ndim != 2:
+        raise InvalidInput(f"X must be a table of rows and columns, not {X.ndim}-dimensional: reshape it to (n, m)")
+    y = y if hasattr(y, "__dask_graph__") else np.asarray(y)
+    _refuse_kinds(y, "y")
+    X_blocks = _blocks(X)
+    y_blocks, w_blocks = _beside(y, "y", X, X_blocks), _beside(sample_weight, "sample_weight", X, X_blocks)
+    return list(zip(X_blocks, y_blocks, w_blocks, strict=True))
 
 
 def _refuse_kinds(values: Any, name: str) -> None:
@@ -211,7 +203,8 @@ def _blocks(values: Any) -> list[Any]:
     if hasattr(values, "rechunk"):
         values = values.rechunk({1: -1}) if values.ndim == 2 else values
         return list(values.to_delayed().ravel())
-    return list(values.to_delayed())
+    # Optimised one by one, columns of one file may be cut into different blocks; as they are, they share their reads.
+    return list(values.to_delayed(optimize_graph=False))
 
 
 def _beside(values: Any, name: str, X: Any, X_blocks: list[Any]) -> list[Any]:

@@ -124,7 +124,7 @@ class PartLSRegressor(CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEst
 
     @with_callbacks
     @keyboard()
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, executor: Any = None) -> Self:
         """Fit the model: the proven optimum, or the best found when a limit or Ctrl-C ends the search.
 
         Parameters
@@ -133,12 +133,15 @@ class PartLSRegressor(CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEst
         y : (N,) or (N, T) array, in memory or Dask's; the name of a column of the Parquet folder
         sample_weight : (N,) array, optional
             Nonnegative; row n counts ``sample_weight[n]`` times.
+        executor : optional
+            Who explores a large tree, such as a ``dask.distributed.Client``; see ``partls.solve``.
         """
         if in_blocks(X):
             folded = fold_blocks(X, y, sample_weight)
             X, y, sample_weight = folded.frame(), folded.rows.y, folded.rows.sample_weight
         X, y = self._validated(X, y)
-        return self._fit_at(self.eta, X, y, sample_weight, time_limit=nonnegative("time_limit", self.time_limit))
+        limit = nonnegative("time_limit", self.time_limit)
+        return self._fit_at(self.eta, X, y, sample_weight, time_limit=limit, executor=executor)
 
     def predict(self, X: Any) -> Floats:
         """Return ``X coef_ + intercept_``; the columns of a frame are matched by name, in any order."""
@@ -256,11 +259,11 @@ class PartLSRegressor(CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEst
         return X_checked, np.asarray(y, dtype=np.float64)
 
     def _fit_at(self, eta: float, X: Any, y: Floats, sample_weight: Any, *, time_limit: float | None,
-                hurry: bool = False) -> Self:
+                hurry: bool = False, executor: Any = None) -> Self:
         """Solve one problem per target and take over the results; in a hurry the first models found must do."""
         instance = self._instance(eta, X, y, sample_weight)
         with FitReporter(self, X, y) as reporter:
-            results = self._solve_targets(instance, y, reporter, time_limit, hurry)
+            results = self._solve_targets(instance, y, reporter, time_limit, hurry, executor)
             self._take_over(results if y.ndim == 2 else results[0])
             self.history_ = tuple(reporter.histories) if y.ndim == 2 else reporter.histories[0]
         self._warn_if_cut_short(results)
@@ -275,7 +278,7 @@ class PartLSRegressor(CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEst
         )
 
     def _solve_targets(self, instance: Instance, y: Floats, reporter: FitReporter, time_limit: float | None,
-                       hurry: bool) -> tuple[Result, ...]:
+                       hurry: bool, executor: Any) -> tuple[Result, ...]:
         """Solve target after target within one time limit; after Ctrl-C the others get a quick answer each."""
         began = time.perf_counter()
         checkpoint = getattr(self, "checkpoint", None)  # cross-validation has none
@@ -284,7 +287,7 @@ class PartLSRegressor(CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEst
         results: list[Result] = []
         for target in np.atleast_2d(y.T):
             left = None if time_limit is None else max(time_limit - (time.perf_counter() - began), 0.0)
-            options = self._search_options(left, hurry)
+            options = self._search_options(left, hurry) | {"executor": executor}
             result = solve_instance(
                 instance.replace(y=target), signs=self.signs, progress=reporter, checkpoint=checkpoint, **options
             )

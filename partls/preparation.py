@@ -63,8 +63,11 @@ class Preparation:
             return (feature,)
         return tuple(f"{feature}_{level}" for level in self.levels[feature])
 
-    def chunks(self, table: Table, gaps: Gaps) -> Iterator[Chunk]:
-        """Yield X, y and weights batch by batch, and note in ``gaps`` what is missing; with "error", refuse it then."""
+    def chunks(self, table: Table, gaps: Gaps, *, piece: bool = False) -> Iterator[Chunk]:
+        """Yield X, y and weights batch by batch, and note in ``gaps`` what is missing; with "error", refuse it then.
+
+        What is missing in a piece of a table is refused by those who see all pieces.
+        """
         extra = [name for name in (self.target, self.weights) if name is not None]
         for batch in table.batches([*self.features, *extra]):
             known = gaps.total
@@ -79,7 +82,8 @@ class Preparation:
             elif self.missing != "error":
                 gaps.n_dropped += int((~complete).sum())
                 yield X[complete], y[complete], None if weights is None else weights[complete]
-        gaps.refuse(table.path, self.missing)
+        if not piece:
+            gaps.refuse(table.path, self.missing)
 
     def matrix(self, batch: pa.RecordBatch, gaps: Gaps) -> Floats:
         """Return the features of a batch as numbers; what is missing is NaN, unless it is to be filled."""
@@ -129,6 +133,12 @@ class Gaps:
     def total(self) -> int:
         """The number of values that are missing or infinite."""
         return self.missing.total() + self.infinite.total()
+
+    def __add__(self, other: Gaps) -> Gaps:
+        return Gaps(
+            self.missing + other.missing, self.infinite + other.infinite, self.n_rows + other.n_rows,
+            self.n_dropped + other.n_dropped,
+        )
 
     def refuse(self, path: str, policy: str) -> None:
         """Refuse infinite values, missing ones if the policy is "error", and data of which no row is left."""

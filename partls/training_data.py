@@ -7,14 +7,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
 from formulations.data import Floats
-from formulations.equivalent_rows import Chunk, equivalent_rows
+from formulations.equivalent_rows import Chunk, Moments, equivalent_rows
 from formulations.errors import InvalidInput
 from partls.preparation import Gaps, Preparation
 from partls.tables import Table
+from partls.threads import single_threaded_blas
 
 DEFAULT_MEMORY = 1024.0  # MiB
 
@@ -89,6 +91,33 @@ def read_rows(
     return TrainingData(X, y, weights, columns, len(y), gaps.n_dropped)
 
 
+def fold_on_cluster(table: Table, preparation: Preparation, client: Any) -> TrainingData:
+    """Return rows that stand for all of a table's, each of its files folded by a worker, which must see it too."""
+    pieces = table.pieces()
+    first_rows = np.cumsum([0, *(piece.n_rows or 0 for piece in pieces)])[:-1].tolist()
+    futures = client.map(_fold_piece, pieces, first_rows, preparation=preparation, pure=False)
+    while len(futures) > 1:  # joined in a tree, on the workers too
+        futures = [client.submit(_join, futures[i : i + 8], pure=False) for i in range(0, len(futures), 8)]
+    moments, gaps = futures[0].result()
+    gaps.refuse(table.path, preparation.missing)
+    rows = moments.rows()
+    return TrainingData(
+        rows.X, rows.y, rows.sample_weight, preparation.columns, rows.n_rows, gaps.n_dropped, folded=True
+    )
+
+
+def _fold_piece(piece: Table, first_row: int, preparation: Preparation) -> tuple[Moments, Gaps]:
+    gaps = Gaps()
+    chunks = _checked(preparation.chunks(piece, gaps, piece=True), preparation.weights, first_row)
+    with single_threaded_blas():
+        return Moments.of(chunks, len(preparation.columns) + 1), gaps
+
+
+def _join(parts: list[tuple[Moments, Gaps]]) -> tuple[Moments, Gaps]:
+    with single_threaded_blas():
+        return Moments.joined([moments for moments, _ in parts]), sum((gaps for _, gaps in parts), Gaps())
+
+
 def _handed_over(kept: list[Chunk]) -> Iterator[Chunk]:
     """Yield the chunks kept so far, first come first, each freed as it is used."""
     while kept:
@@ -104,9 +133,8 @@ def _read_ahead(chunks: Generator[Chunk]) -> Iterator[Chunk]:
             yield chunk
 
 
-def _checked(chunks: Iterable[Chunk], name: str | None) -> Generator[Chunk]:
-    """Pass chunks on; refuse a negative weight."""
-    first = 0
+def _checked(chunks: Iterable[Chunk], name: str | None, first: int = 0) -> Generator[Chunk]:
+    """Pass chunks on; refuse a negative weight. ``first`` rows came before them."""
     for X, y, weights in chunks:
         if weights is not None and (weights < 0).any():
             i = int(np.flatnonzero(weights < 0)[0])

@@ -13,6 +13,7 @@ from rich.text import Text
 from formulations.errors import InvalidInput
 from partls.cli import model_file, source
 from partls.cli.bundles import unbundled
+from partls.cli.cluster import cluster
 from partls.cli.output import (
     console,
     exit_code,
@@ -65,6 +66,9 @@ class Search:
     n_jobs: Jobs = 1
     checkpoint: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep the state of the search here, and go on from it.")
+    ] = None
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Fold and search on a Dask cluster, e.g. tcp://host:8786.")
     ] = None
 
     def check(self) -> None:
@@ -124,29 +128,34 @@ def fit(
 
         partls fit sales.csv.gz --target sold --groups g.csv --encode onehot
 
+        partls fit sales/ --target sold --groups g.csv --scheduler tcp://host:8786
+
     Exit codes: 0 proven optimal or within --gap, 2 bad input, 3 not proven (the model is usable), 130 Ctrl-C (the best
     model so far is saved to --out).
     """
     objective.check()
     search.check()
     output.check(search.method)
-    problem = columns.read(spelling.open(data), memory=memory, kept_for=output.needs_rows)
-    model, rows = _fitted(problem, objective, search, columns.ungrouped), problem.rows
+    with cluster(search.scheduler) as client:
+        problem = columns.read(spelling.open(data), memory=memory, kept_for=output.needs_rows, client=client)
+        model, rows = _fitted(problem, objective, search, columns.ungrouped, client), problem.rows
+    units = " (standardised columns)" if columns.standardize else ""
     if output.out is not None:
         model_file.save(model, rows, problem.preparation, output.out)
         say_to_people(f"model saved to {output.out}")
     if as_json:
         print_document(_document(model, rows))
     else:
-        _show(model, rows, search.gap)
-    _write(model, output, columns.target, search.gap)
+        _show(model, rows, units, search.gap)
+    _write(model, output, columns.target, units, search.gap)
     code = exit_code(model.status_, model.gap_, search.gap)
     if code:
         _tell_unproven(model, output.out, search.checkpoint)
         raise typer.Exit(code)
 
 
-def _fitted(problem: source.Problem, objective: source.Objective, search: Search, ungrouped: str) -> PartLSRegressor:
+def _fitted(problem: source.Problem, objective: source.Objective, search: Search, ungrouped: str, executor: Any
+            ) -> PartLSRegressor:
     """Return the estimator, fitted; that a limit ended the search is told at the end, not as a warning."""
     import numpy as np
 
@@ -163,18 +172,18 @@ def _fitted(problem: source.Problem, objective: source.Objective, search: Search
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model.fit(rows.X, rows.y, sample_weight=rows.sample_weight)
+        model.fit(rows.X, rows.y, sample_weight=rows.sample_weight, executor=executor)
     model.feature_names_in_ = np.array(rows.columns, dtype=object)
     return model
 
 
-def _write(model: PartLSRegressor, output: Output, target: str, gap: float) -> None:
+def _write(model: PartLSRegressor, output: Output, target: str, units: str, gap: float) -> None:
     """Write the page and the proof, if they are wanted."""
     if output.report is not None:
         from partls.report import write_report
 
         with working("writing the report"):
-            write_report(model, output.report, title=f"What explains {target}", target=target)
+            write_report(model, output.report, title=f"What explains {target}{units}", target=target)
         say_to_people(f"report written to {output.report}")
     if output.certificate is not None:
         from partls.certificate import certify
@@ -193,10 +202,9 @@ def _tell_unproven(model: PartLSRegressor, out: Path | None, checkpoint: Path | 
     say(f"{model.status_.value}: no model can be more than {model.gap_:.2%} better; {saved}{more}")
 
 
-def _show(model: PartLSRegressor, rows: TrainingData, gap: float) -> None:
+def _show(model: PartLSRegressor, rows: TrainingData, units: str, gap: float) -> None:
     """Print the groups and what was proved."""
     result, facts = model._one_result(None), model._facts()[0]
-    units = " (standardised columns)" if rows.scale is not None else ""
     screen = console()
     screen.print(group_table(result.instance.partition, result.alpha, result.beta, units=units))
     colour = "bold yellow" if exit_code(result.status, result.gap, gap) else "bold green"

@@ -17,13 +17,13 @@ from partls.options import chosen, nonnegative
 from partls.preparation import MISSING, Preparation, prepare
 from partls.progress import bar
 from partls.tables import Table, open_table
-from partls.training_data import DEFAULT_MEMORY, TrainingData, read_rows
+from partls.training_data import DEFAULT_MEMORY, TrainingData, fold_on_cluster, read_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Data = Annotated[
-    Path, typer.Argument(metavar="DATA", help="CSV (any delimiter, gzip or not), Parquet, Arrow/Feather or NPZ.")
+    Path, typer.Argument(metavar="DATA", help="CSV (any delimiter, gzip or not), Parquet or its folder, Arrow or NPZ.")
 ]
 Weights = Annotated[str | None, typer.Option(metavar="COL", help="Column of row weights.")]
 Drop = Annotated[list[str] | None, typer.Option(metavar="COL", help="Column to leave out; may be repeated.")]
@@ -118,17 +118,20 @@ class Columns:
     ] = False
     ungrouped: Ungrouped = "error"
 
-    def read(self, table: Table, *, memory: float, kept_for: str = "") -> Problem:
+    def read(self, table: Table, *, memory: float, kept_for: str = "", client: Any = None) -> Problem:
         """Return the rows and their groups; what is wrong with the groups is told before the rows are read.
 
-        ``kept_for`` names an option that needs every row: with it, rows that would be folded are refused.
+        ``kept_for`` names an option that needs every row: with it, rows that would be folded are refused. With a Dask
+        client its workers fold the rows.
         """
         preparation = prepare(
             table, target=self.target, weights=self.weights, drop=self.drop or [], encode=self.encode,
             missing=self.missing,
         )
         grouped = self._partition(preparation)
-        rows = read(table, preparation, memory=memory, standardize=self.standardize, kept_for=kept_for)
+        rows = read(
+            table, preparation, memory=memory, standardize=self.standardize, kept_for=kept_for, client=client
+        )
         return Problem(preparation, grouped, rows)
 
     def _partition(self, preparation: Preparation) -> Partition:
@@ -150,10 +153,15 @@ class Columns:
 
 
 def read(
-    table: Table, preparation: Preparation, *, memory: float, standardize: bool, kept_for: str = ""
+    table: Table, preparation: Preparation, *, memory: float, standardize: bool, kept_for: str = "", client: Any = None
 ) -> TrainingData:
-    """Return the rows of a table, prepared as they are said to be."""
-    data = read_rows(table, preparation, memory=memory, kept_for=kept_for)
+    """Return the rows of a table, prepared as they are said to be; a client's workers fold those of Parquet files."""
+    if client is None or not table.pieces():
+        data = read_rows(table, preparation, memory=memory, kept_for=kept_for)
+    elif kept_for:
+        raise InvalidInput(f"{kept_for} needs every row, which --scheduler folds on its workers: leave one of them out")
+    else:
+        data = fold_on_cluster(table, preparation, client)
     if data.n_dropped:
         say_to_people(f"{data.n_dropped:,} rows with missing values were left out, {data.n_rows:,} are used")
     return data.standardised() if standardize else data

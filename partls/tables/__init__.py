@@ -13,6 +13,8 @@ from partls.tables.table import Table
 
 __all__ = ["Table", "open_table"]
 
+_PARQUET = (".parquet", ".parq")
+
 
 def open_table(
     path: str | os.PathLike[str], *, delimiter: str | None = None, encoding: str | None = None, decimal: str = "."
@@ -22,12 +24,16 @@ def open_table(
     Parameters
     ----------
     path
-        The file.
+        The file, or a folder of Parquet files.
     delimiter, encoding, decimal
         How a text file is written. By default the delimiter is the one its header has most of, and the encoding
         UTF-8, or UTF-16 if it begins with that mark.
     """
     name = os.fspath(path)
+    if os.path.isdir(name) and any(file.endswith(_PARQUET) for _, _, files in os.walk(name) for file in files):
+        from partls.tables.columnar import ParquetFolder
+
+        return ParquetFolder(name)
     start = _first_bytes(name)
     if start.startswith(b"PAR1"):
         from partls.tables.columnar import ParquetTable
@@ -48,7 +54,7 @@ def open_table(
 
 def _first_bytes(path: str) -> bytes:
     if os.path.isdir(path):
-        raise InvalidInput(f"{path} is a directory; give the file that holds the data")
+        raise InvalidInput(f"{path} is a directory; give the file that holds the data, or a folder of Parquet files")
     try:
         with open(path, "rb") as file:
             start = file.read(8)
