@@ -30,7 +30,7 @@ HARD = {  # case -> dataset and settings: nothing here is fitted exactly
     "hard-square-corr0": ("synthetic", {"N": 100, "M": 90, "K": 15}),
     "hard-square-corr5": ("synthetic", {"N": 100, "M": 90, "K": 15, "corr": 0.5}),
     "hard-square-corr9": ("synthetic", {"N": 100, "M": 90, "K": 15, "corr": 0.9}),
-    "hard-wide": ("synthetic", {"N": 100, "M": 150, "K": 15}),
+    "hard-wide": ("synthetic", {"N": 100, "M": 150, "K": 12}),
     "hard-subset-sum": ("subset_sums", {"K": 16}),
     "hard-polynomial": ("polynomial", {"N": 200, "K": 12, "degree": 6}),
     "hard-k50": ("synthetic", {"N": 500, "M": 200, "K": 50}),
