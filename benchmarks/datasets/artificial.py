@@ -2,7 +2,8 @@
 
 Normal features, uniform shares alpha in each group, a uniform intercept, and normal noise added to X after y has been
 computed. The paper says that its standard deviation is 0.05; only 0.1 gives errors of the published size, so 0.1 it
-is. The draw of alpha sets the scale of all errors, so a data set is drawn once (``draw``) and split by the seed.
+is. The draw of alpha sets the scale of all errors; the paper's own cannot be had. A data set is drawn once (``draw``,
+by default one whose errors are of the published size; the study shows others) and split by the seed.
 """
 
 from __future__ import annotations
