@@ -29,8 +29,8 @@ def _head(rows: list[Row]) -> str:
         "iterations, and the exact methods, which give one answer at their end. One thread; times are whole calls. "
         "*Objective* is the squared norm that is minimised here; *norm* is its root, which the published code reports. "
         "*Excess* is that of the objective over the proven optimum. *Within 1%* is when the best start so far had come "
-        "that near. A start of ours ends early when it no longer pays, so T = 100 may cost as much as T = 20. In the picture "
-        "a cross is an exact method that the time limit cut."
+        "that near. A start of ours ends early when it no longer pays, so T = 100 may cost as much as T = 20. In the "
+        "picture a cross is an exact method that the time limit cut."
     )
     return head("Time versus objective", text, rows)
 
