@@ -20,9 +20,10 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import partls
-from partls import InvalidInput, Status, VerificationError, exact_integers
+from partls import InvalidInput, SignPattern, Status, VerificationError, exact_integers
 from partls.certificate_file import read_certificate, sealed
 from partls.cli import app
+from partls.fingerprint import data_of, problem_of
 from tests.families import FAMILIES, correlated, overdetermined
 from tests.oracles import brute_force
 from tests.strategies import Tiny, instances
@@ -553,6 +554,23 @@ def test_both_gram_matrices_are_exact(scale: float, weighted: bool) -> None:
     w = [1.0] * len(table) if weights is None else weights.tolist()
     expected = sum(Fraction(w[n]) * Fraction(table[n, 0]) * Fraction(table[n, 2]) for n in range(len(table)))
     assert Fraction(G[0, 2], 2**unit) == expected
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_the_size_of_a_target_is_what_the_intercept_leaves(fit_intercept: bool, weighted: bool) -> None:
+    """It scales the smallest tolerance that is accepted: too large a size would accept too much."""
+    case = correlated(3)
+    weights = np.arange(1.0, len(case.y) + 1.0) if weighted else None
+    instance = partls.Instance(
+        case.X, case.y + 5.0, case.labels, fit_intercept=fit_intercept, sample_weight=weights
+    )
+    data, problem = data_of(instance), problem_of(instance, SignPattern.free(instance.n_groups))
+    w = np.ones(len(case.y)) if weights is None else weights
+    y = case.y + 5.0 - (w @ (case.y + 5.0) / w.sum() if fit_intercept else 0.0)
+    for exact in (False, True):
+        size = verifier().Checker(data, problem, exact=exact).size
+        assert float(size) == pytest.approx(w @ y**2, rel=1e-11)
 
 
 def test_digit_products_are_exact() -> None:
