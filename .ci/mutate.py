@@ -37,7 +37,8 @@ SEARCH: Choice = (
     "tests/test_schedules.py", "tests/test_faults.py", "tests/test_plugging.py", "tests/test_limits.py",
     "tests/test_checkpoint.py", "tests/test_wide.py",
     "wide or pieces or (hangs and not program) or little_room or stays_valid or weakest or refutes or stopped or "
-    "more_nodes or (no_fault and everywhere and strong) or no_time_is_enough_for_a_model or loses_no or another_relaxation",
+    "more_nodes or (no_fault and everywhere and strong) or no_time_is_enough_for_a_model or loses_no or "
+    "another_relaxation",
 )
 PROOF: Choice = (
     "tests/test_certificate.py",
