@@ -573,6 +573,35 @@ def test_the_size_of_a_target_is_what_the_intercept_leaves(fit_intercept: bool, 
         assert float(size) == pytest.approx(w @ y**2, rel=1e-11)
 
 
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+@pytest.mark.parametrize("penalize_intercept", [False, True])
+def test_no_penalty_bounds_a_column_without_a_group(penalty: str, penalize_intercept: bool) -> None:
+    """A coefficient that is taken for bounded, and is not, would make a proof of nothing."""
+    rng = np.random.default_rng(5)
+    instance = partls.Instance(
+        rng.normal(size=(8, 4)), rng.normal(size=8), [0, -1, 1, 1], eta=2.0, penalty=penalty, ungrouped="free",
+        penalize_intercept=penalize_intercept,
+    )
+    assert instance.partition.labels.tolist() == [0, -1, 1, 1]
+    data, problem = data_of(instance), problem_of(instance, SignPattern.free(instance.reduction.n_groups))
+    for exact in (False, True):
+        checker = verifier().Checker(data, problem, exact=exact)
+        assert checker.unbounded.tolist() == ([1] if penalize_intercept else [1, 4])
+        priced = [penalty == "l1" and grouped for grouped in (True, False, True, True, penalize_intercept)]
+        assert [bool(half) for half in checker.half] == priced
+
+
+@pytest.mark.parametrize("field", ["eta", "objective", "tolerance"])
+def test_numbers_below_zero_are_refused(field: str, tmp_path: Path) -> None:
+    case = correlated(3)
+    partls.solve(case.X, case.y, case.labels, certificate=tmp_path / "c.json")
+    document = json.loads((tmp_path / "c.json").read_text())
+    part = document["problem"] if field == "eta" else document
+    part[field] = -0.5
+    with pytest.raises(InvalidInput, match=f"{field} is malformed"):
+        read_certificate(sealed(document))
+
+
 def test_digit_products_are_exact() -> None:
     rng = np.random.default_rng(8)
     A = np.array([[int(x) ** 7 * (-1) ** int(x) for x in row] for row in rng.integers(0, 2**60, (4, 5))], dtype=object)
