@@ -591,6 +591,27 @@ def test_no_penalty_bounds_a_column_without_a_group(penalty: str, penalize_inter
         assert [bool(half) for half in checker.half] == priced
 
 
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+def test_the_reach_of_a_coefficient_is_that_of_the_theory(penalty: str) -> None:
+    """F / eta or sqrt(F / eta) with a penalty; else rho 2^(k/2) / ||column||, rho with what the others contribute."""
+    rng = np.random.default_rng(5)
+    X, y, eta, top, k = rng.normal(size=(8, 4)), rng.normal(size=8), 2.0, 3.0, 30
+    options = {"eta": eta, "penalty": penalty, "ungrouped": "free", "fit_intercept": False}
+    instance = partls.Instance(X, y, [0, -1, 1, 2], **options)
+    data, problem = data_of(instance), problem_of(instance, SignPattern.free(3))
+    size = top / eta if penalty == "l1" else np.sqrt(top / eta)
+    norms = np.sqrt(np.square(X).sum(axis=0) + (eta if penalty == "l2" else 0.0))
+    rho = np.sqrt(top) + np.linalg.norm(y) + size * norms[[0, 2, 3]].sum()
+    for exact in (False, True):
+        checker = verifier().Checker(data, problem, exact=exact)
+        reach = [float(bound) for bound in checker.reach(top, k, None)]
+        expected = [size, rho * 2 ** (k / 2) / np.linalg.norm(X[:, 1]), size, size]
+        assert reach == pytest.approx(expected, rel=1e-9)
+        assert checker.reach(top, None, None)[1] is None
+        limited = checker.reach(top, None, 10)[1]
+        assert float(limited) == pytest.approx(2**10 * np.linalg.norm(y) / np.linalg.norm(X[:, 1]), rel=1e-9)
+
+
 @pytest.mark.parametrize("field", ["eta", "objective", "tolerance"])
 def test_numbers_below_zero_are_refused(field: str, tmp_path: Path) -> None:
     case = correlated(3)
