@@ -13,7 +13,7 @@ import time
 from collections import Counter, deque
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from math import inf, isqrt
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from partls.search.frontier import Frontier, at_least
 from partls.search.incumbents import compiled_incumbent, exact_fit_nearby, interpolating, leaf, plain_incumbent
 from partls.search.options import SearchOptions, SearchOutcome
 from partls.search.subtree import Exploration, Incumbent, Subtree, Tolerances, round_to_signs
+from partls.search.window import window_and_budget
 from partls.search.workers import GRACE, within_reason
 from relaxations.active_set import ActiveSetRelaxation, GroupedProblem, group_columns
 from relaxations.bound import is_sequential
@@ -45,8 +46,6 @@ _STRENGTHEN_AFTER = 1000  # nodes: the diagonal then costs about what the search
 _ROUND = 16  # subtrees in hand, and results merged between looks at the gap: more than the cores
 _DEPTH_FIRST_BUDGET, _BEST_FIRST_BUDGET = 512, 32  # nodes per task
 _GENERIC_BUDGET = 8
-_GROWTH = 16  # what is in hand is this part of the nodes explored: a new incumbent comes late to no more than that
-_LARGEST_WINDOW, _LARGEST_BUDGET = 4096, 8192
 _CERTIFYING = 2.0  # seconds for the bounds of subtrees left open; then the root's bound stands for the rest
 _POLL = 0.05  # seconds between looks at the clock while others work
 _PRUNE_SHARE = 0.1  # of gap_tol: closing boxes this near to the incumbent leaves the rest of the gap to rounding
@@ -238,10 +237,8 @@ class _Search:
 
     def _hand_out(self, crew: Crew) -> None:
         """Fill the window, as far as the nodes left allow."""
-        width = isqrt(self._counts["nodes"] // _GROWTH)
-        window = max(_ROUND, min(width, _LARGEST_WINDOW))
         least = _DEPTH_FIRST_BUDGET if self._native and self._open.is_depth_first else self._budget
-        largest = max(least, min(width, _LARGEST_BUDGET))
+        window, largest = window_and_budget(self._counts["nodes"], _ROUND, least)
         left = self._nodes_left()
         if not self._strengthened:
             left = min(left, _STRENGTHEN_AFTER - self._counts["nodes"])

@@ -102,7 +102,7 @@ class SafeBound:
         red = self.reduction
         T, pivots, rank = self._factor
         if rank < red.n_columns:
-            return float(DEPENDENT_BOX * max(float(np.linalg.norm(red.z)), largest) * np.abs(e).sum())
+            return DEPENDENT_BOX * max(float(np.linalg.norm(red.z)), largest) * float(np.abs(e).sum())
         least = self.least_squares
         floor = float(np.sum((red.R @ least - red.z) ** 2)) + red.rest
         reach = solve_triangular(T[:rank], e[pivots], trans="T", check_finite=False)

@@ -16,6 +16,7 @@ from scipy.linalg import qr, solve_triangular
 from formulations.data import Floats
 from formulations.reduction import DEPENDENT, Reduction
 
+_LARGE = 1e3  # of the target's norm: a coefficient (columns have norm about 1) that costs its row three digits
 _GRADIENT = 1e-14  # of the residual's norm: a descent direction below this is rounding
 
 
@@ -72,7 +73,7 @@ def _nonnegative_least_squares(A: Floats, z: Floats, cost: Floats, constrained: 
     passive, x = _feasible_start(A, z, cost, constrained, free + guessed)
     refused: set[int] = set()
     for _ in range(30 * A.shape[1] + 30):
-        residual = z - A @ x
+        residual = _residual(A, z, cost, passive, x)
         descent = A.T @ residual - cost / 2
         threshold = _GRADIENT * (np.linalg.norm(residual) + 1e-3 * np.linalg.norm(z)) * norms * np.sqrt(len(z) + 1)
         eligible = constrained & (descent > threshold)
@@ -88,6 +89,22 @@ def _nonnegative_least_squares(A: Floats, z: Floats, cost: Floats, constrained: 
         refused.clear()
         passive, x = moved
     return x
+
+
+def _residual(A: Floats, z: Floats, cost: Floats, passive: list[int], x: Floats) -> Floats:
+    """Return z - A x for an x that is stationary on its passive columns.
+
+    Large coefficients round their products with the rows by more than the gradient: then it is taken as what the
+    columns leave of z, which does not pass through the coefficients.
+    """
+    if np.abs(x).max(initial=0.0) < _LARGE * np.linalg.norm(z) or not passive:
+        return z - A @ x
+    Q, T = qr(A[:, passive], mode="economic", check_finite=False)
+    residual = z - Q @ (Q.T @ z)
+    residual = residual - Q @ (Q.T @ residual)
+    if cost.any():
+        residual = residual + Q @ solve_triangular(T, cost[passive] / 2, trans="T", check_finite=False)
+    return np.asarray(residual)
 
 
 def _enter(A: Floats, z: Floats, cost: Floats, constrained: NDArray[np.bool_], passive: list[int], x: Floats,

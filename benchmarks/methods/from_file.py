@@ -46,7 +46,7 @@ class ReadFile(_FromFile):
 
         path = self._problem.path
         if path.endswith(".parquet"):  # as lean as it gets: by default a pass takes more memory, and so more time
-            batches = parquet.ParquetFile(path, buffer_size=1 << 16).iter_batches(32_768)
+            batches = parquet.ParquetFile(path, pre_buffer=False, buffer_size=1 << 16).iter_batches(32_768)
         else:
             batches = csv.open_csv(path)
         self._n_rows = sum(batch.num_rows for batch in batches)

@@ -71,7 +71,7 @@ def _by_condition(rows: Sequence[Row], column: str) -> str:
 
 
 def _excess(rows: Sequence[Row]) -> str:
-    text = "The worst of the problems at each condition. A dash: no answer (see below)."
+    text = "The worst of the answers at each condition; a method that gives none to some problem is not charged for it."
     return section("Excess of the objective", text, _by_condition(rows, "objective"), command=WHOLE)
 
 
@@ -109,7 +109,7 @@ def figures(rows: list[Row]) -> dict[str, Any]:
             conditions = sorted(found)
             middle = [max(statistics.median(found[c]), FLOOR) for c in conditions]
             worst = [max(max(found[c]), FLOOR) for c in conditions]
-            ax.plot(conditions, worst, "o-", color=COLOURS[method], label=NAMES[method], linewidth=1.8)
+            ax.plot(conditions, worst, "o-", color=COLOURS[method], label=_with_failures(rows, method), linewidth=1.8)
             ax.plot(conditions, middle, ":", color=COLOURS[method], linewidth=1)
         ax.set(xscale="log", yscale="log", xlabel="condition number of the columns",
                ylabel="excess over the exact optimum, relative",
@@ -117,6 +117,12 @@ def figures(rows: list[Row]) -> dict[str, Any]:
         if ax.lines:
             ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     return {"errors": figure}
+
+
+def _with_failures(rows: Sequence[Row], method: str) -> str:
+    own = select(rows, method=method)
+    silent = sum(row["objective"] is None for row in own)
+    return f"{NAMES[method]} (no answer to {silent} of {len(own)})" if silent else NAMES[method]
 
 
 def losses(rows: Sequence[Row]) -> list[str]:

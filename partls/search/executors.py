@@ -22,7 +22,7 @@ from partls.search.subtree import Exploration
 from partls.search.worker import Order, Report, carry_out, versions
 
 _BUNDLE_SECONDS = 0.5  # of work per bundle: a hundred times what it costs to send one
-_BUNDLES_EACH = 3  # in hand per worker: one at work, the others on their way
+BUNDLES_EACH = 3  # in hand per worker: one at work, the others on their way
 _LAST_MOMENT = 0.25  # seconds that a search at its end waits for what is nearly done
 
 BACKENDS = ("loky", "multiprocessing", "threading", "dask")  # joblib's, by name; others as a joblib.Parallel
@@ -92,7 +92,7 @@ class RemoteCrew:
     def _bundle_size(self) -> int:
         """Return as many tasks as keep a worker busy for a while and leave some for every other worker."""
         enough = int(_BUNDLE_SECONDS / self._seconds_per_task)
-        return max(1, min(enough, self._n_waiting // (_BUNDLES_EACH * self.n_workers())))
+        return max(1, min(enough, self._n_waiting // (BUNDLES_EACH * self.n_workers())))
 
     def _send_filled(self) -> None:
         bundle, self._filling = self._filling, Bundle()

@@ -1,0 +1,120 @@
+"""Tall data on two Dask workers: a fit, the folding alone, Dask's own QR, and the sum of every column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+import partls
+from benchmarks.contract import Answer, Method, Problem
+from benchmarks.datasets.data_file import FileProblem
+
+WORKERS = 2
+BLOCK = 131_072  # rows, as in the file
+
+
+class _Tall(Method):
+    """``source`` is "memory", blocks that the workers hold already, or "parquet", the file itself."""
+
+    requires = ("distributed",)
+    source: str
+
+    def reason_to_skip(self, problem: Problem) -> str:
+        return super().reason_to_skip(problem) or ("" if isinstance(problem, FileProblem) else "not in a file")
+
+    def warm_up(self, problem: FileProblem) -> None:
+        self.set_up(problem, 60.0)
+        self.run()
+
+    def set_up(self, problem: FileProblem, time_limit: float) -> None:
+        import dask.array as da
+        from distributed import wait
+
+        from benchmarks.clusters import client
+
+        self._client, self._problem, self._time_limit = client(WORKERS), problem, time_limit
+        partls.solve([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0])  # loads the kernel before the clock starts
+        if self.source == "memory":
+            blocks = [np.asarray(problem.X[i : i + BLOCK]) for i in range(0, len(problem.X), BLOCK)]
+            targets = [np.asarray(problem.y[i : i + BLOCK]) for i in range(0, len(problem.y), BLOCK)]
+            self._X = da.concatenate([da.from_array(block, chunks=-1) for block in blocks]).persist()
+            self._y = da.concatenate([da.from_array(block, chunks=-1) for block in targets]).persist()
+            wait([self._X, self._y])
+
+    def answer(self) -> Answer:
+        return Answer("done")
+
+
+@dataclass
+class TallFit(_Tall):
+    """Fold the blocks on the workers, solve to proven optimality in the client."""
+
+    name = "tall_fit"
+
+    source: str = "memory"
+
+    def run(self) -> None:
+        labels, limit = self._problem.labels, self._time_limit
+        if self.source == "memory":
+            self._result = partls.solve(self._X, self._y, labels, time_limit=limit)
+        else:
+            self._result = partls.solve(self._problem.path, "y", labels, time_limit=limit)
+
+    def answer(self) -> Answer:
+        result = self._result
+        return Answer(
+            result.status.value, result.coef, result.intercept, result.objective, result.lower_bound, result.n_nodes
+        )
+
+
+@dataclass
+class TallSum(_Tall):
+    """One sum of every column by Dask itself: what it takes to touch all numbers."""
+
+    name = "tall_sum"
+    exact = False
+    signed = False
+
+    source: str = "memory"
+
+    def run(self) -> None:
+        if self.source == "memory":
+            self._client.gather(self._client.compute([self._X.sum(axis=0), self._y.sum()]))
+        else:
+            import dask.dataframe as dd
+
+            dd.read_parquet(self._problem.path).sum().compute()
+
+
+@dataclass
+class TallTsqr(_Tall):
+    """The triangular factor by ``dask.array.linalg.tsqr``: without centring, which would take another pass."""
+
+    name = "tall_tsqr"
+    exact = False
+    signed = False
+
+    source: str = "memory"
+
+    def run(self) -> None:
+        import dask.array as da
+
+        rows = da.concatenate([self._X, self._y[:, None]], axis=1).rechunk({1: -1})
+        da.linalg.tsqr(rows)[1].compute()
+
+
+@dataclass
+class TallFold(_Tall):
+    """The folding alone."""
+
+    name = "tall_fold"
+    exact = False
+    signed = False
+
+    source: str = "memory"
+
+    def run(self) -> None:
+        from formulations.blocks import fold_blocks
+
+        fold_blocks(*((self._X, self._y) if self.source == "memory" else (self._problem.path, "y")))
