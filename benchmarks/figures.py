@@ -20,6 +20,7 @@ NAMES = {
     "cvxpy_scip": "CVXPY + SCIP", "daqp_miqp": "DAQP (big-M)", "lstsq": "numpy.linalg.lstsq",
     "reference_bnb_as_published": "the same, as published",
 }
+OURS = ("bnb", "enumerate", "alternating")
 LOOK = {
     "svg.hashsalt": "partls", "font.family": "sans-serif", "font.size": 11,
     "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "#E5E5E5",

@@ -33,10 +33,12 @@ def read(path: Path) -> list[Row]:
 
 def write(path: Path, rows: Iterable[Row]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="", encoding="utf-8") as file:
+    part = path.with_name(path.name + ".part")
+    with part.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows({name: _text(row.get(name)) for name in COLUMNS} for row in rows)
+    part.replace(path)  # whoever is killed here leaves the old table
 
 
 def tidy(row: Row) -> Row:

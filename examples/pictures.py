@@ -1,8 +1,14 @@
-"""Draw the pictures of the README from the bundled diabetes study: python examples/pictures.py [folder]."""
+"""Draw the pictures of the README from the bundled diabetes study: python examples/pictures.py [folder].
+
+The picture of the report is taken by Chromium, where that is installed.
+"""
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import matplotlib
@@ -43,6 +49,21 @@ def main(folder: Path) -> None:
     SearchProgressDisplay.from_estimator(PartLSRegressor(np.arange(160) % 40).fit(*hard_problem(170, 160)), ax=axes[0])
     SearchTreeDisplay.from_estimator(PartLSRegressor(np.arange(100) % 10).fit(*hard_problem(300, 100)), ax=axes[1])
     figure.savefig(folder / "search.png", dpi=100)
+    photograph_report(model, folder / "images" / "report.png")
+
+
+def photograph_report(model: PartLSRegressor, path: Path) -> None:
+    """Take a picture of the top of the report."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        print(f"{path} is left as it is: there is no Chromium to take it")
+        return
+    path.parent.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        page = model.report(f"{folder}/page.html", title="The progression of diabetes", target="progression")
+        flags = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1200,1120"]
+        places = [f"--user-data-dir={folder}/profile", f"--screenshot={path.resolve()}", page.as_uri()]
+        subprocess.run([chromium, *flags, *places], check=True, capture_output=True, timeout=120)
 
 
 def hard_problem(n_rows: int, n_columns: int) -> tuple[np.ndarray, np.ndarray]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _BLOCK_ROWS = 1024  # a block and its reflectors stay in cache; larger blocks gain nothing
 _PANEL = 12
+DEPENDENT = 1e-13  # of a column's norm: what rounding leaves of one that depends on others; more than that is data
 _EXPLAINED = 1e-13  # of a column's norm: what is left of one that the free columns explain
 _RANK_TOLERANCE = 1e-12  # of a free column's own norm: below it the column repeats the free ones before it
 

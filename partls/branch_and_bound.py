@@ -231,6 +231,7 @@ class _Search:
             if result is None:
                 return
             self._merge(result)
+            self._save()
             if self._incumbent is not incumbent:
                 return
 

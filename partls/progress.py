@@ -94,7 +94,7 @@ class SearchProgress(AbstractContextManager["SearchProgress"]):
         speed = state.nodes / state.seconds if state.seconds > 0 else 0.0
         return (
             f"{state.nodes:,} {self._done}  {speed:,.0f} {self._done}/s  {state.n_open:,} {self._left}  "
-            f"incumbent {state.objective:.8g}  bound {state.lower_bound:.8g}"
+            f"incumbent {state.objective:.7g}  bound {state.lower_bound:.7g}"
         )
 
     def _share(self, state: SearchState) -> float:
@@ -110,13 +110,13 @@ class SearchProgress(AbstractContextManager["SearchProgress"]):
 
         state, seconds = self._last, time.perf_counter() - self._began
         line = Table.grid(padding=(0, 2, 0, 0))
+        line.add_column(no_wrap=True)
+        line.add_column(max_width=_BAR_WIDTH)
         if state is None:
-            line.add_row("searching", ProgressBar(total=None, pulse=True, width=_BAR_WIDTH), f"{seconds:.1f} s")
+            line.add_row("searching", ProgressBar(total=None, pulse=True), f"{seconds:.1f} s")
             return line
-        line.add_row(
-            "searching", ProgressBar(total=1.0, completed=self._share(state), width=_BAR_WIDTH),
-            Text(f"gap {state.gap:.2%}", style="bold"), f"{seconds:.1f} s",
-        )
+        gap = Text(f"gap {state.gap:.2%}", style="bold", no_wrap=True)
+        line.add_row("searching", ProgressBar(total=1.0, completed=self._share(state)), gap, f"{seconds:.1f} s")
         return Group(line, Text(self._facts(state), style="dim"))
 
 

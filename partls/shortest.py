@@ -17,13 +17,12 @@ from scipy.linalg import qr
 from scipy.optimize import nnls
 
 from formulations.data import Floats
-from formulations.reduction import Reduction
+from formulations.reduction import DEPENDENT, Reduction
 from formulations.signs import SignPattern
 from partls.result import ABSOLUTE_TOLERANCE, Result, target_size
 from partls.search.incumbents import leaf
 from partls.search.subtree import round_to_signs
 
-_DEPENDENT = 1e-11  # of a column's norm
 _PRICES = (1e-4, 1e-3, 1e-5)  # of length beside error, tried in turn to find the support
 _ROUNDING = 1e-13  # of the largest coefficient
 _OPTIMAL = 1e-9  # relative: what the equations and the length of an accepted solution may miss
@@ -62,7 +61,7 @@ def _dependent(reduction: Reduction) -> bool:
         return True
     norms = np.linalg.norm(reduction.R, axis=0)
     diagonal = np.abs(np.diag(qr(reduction.R / np.where(norms > 0, norms, 1.0), mode="r", pivoting=True)[0]))
-    return bool((diagonal <= _DEPENDENT).any())
+    return bool((diagonal <= DEPENDENT).any())
 
 
 def _shortest_for(result: Result, v: Floats, root: SignPattern) -> Result:
@@ -99,7 +98,7 @@ def shortest_nonnegative(A: Floats, b: Floats) -> Floats | None:
         except RuntimeError:  # too many iterations
             continue
         u = np.zeros(A.shape[1])
-        u[priced > 0] = np.linalg.lstsq(A[:, priced > 0], b, rcond=_DEPENDENT)[0]
+        u[priced > 0] = np.linalg.lstsq(A[:, priced > 0], b, rcond=DEPENDENT)[0]
         u[np.abs(u) <= _ROUNDING * np.abs(u).max()] = 0.0
         multipliers = (b - A @ priced) / (price * size) ** 2
         bound = 2 * multipliers @ b - np.square(np.maximum(A.T @ multipliers, 0.0)).sum()

@@ -233,6 +233,9 @@ def solve_instance(
             name = "branch and bound" if method == "bnb" else "the alternation"
             raise InvalidInput(f'keep={keep!r}: {name} keeps the best solution only; use method="enumerate"')
         if method == "alternating":
+            for name, path in (("certificate", proof), ("checkpoint", saved)):
+                if path is not None:
+                    raise InvalidInput(f'{name} is for the exact methods: use method="bnb"')
             best = alternate(instance, replace(alternating, root=root, start=start, keyboard=keys), began)
             return _finish(
                 instance, root, best.incumbent, best.lower_bound, best.limit, best.counts, method="alternating",

@@ -13,7 +13,7 @@ from scipy.linalg import lapack, qr, solve_triangular
 
 from formulations.data import Floats
 from formulations.instance import Instance
-from formulations.reduction import Reduction
+from formulations.reduction import DEPENDENT, Reduction
 from formulations.signs import SignPattern
 from relaxations.bound import Bound, BoundStatus
 from relaxations.certify import DEPENDENT_BOX, SafeBound
@@ -124,7 +124,8 @@ def _tableau(R: Floats, z: Floats) -> tuple[Floats, NDArray[np.bool_], Floats, f
         if condition < _PLAINLY_INDEPENDENT:
             return T, np.ones(M, bool), inverse @ z, condition
     Q, F, pivots = qr(R, mode="economic", pivoting=True)
-    rank = int((np.abs(np.diag(F)) > _RANK_TOLERANCE).sum())
+    left = np.abs(np.diag(F))
+    rank = int((left > _RANK_TOLERANCE).sum())
     P, A = pivots[:rank], pivots[rank:]
     inverse = solve_triangular(F[:rank, :rank], np.eye(rank)) if rank else np.zeros((0, 0))
     T = np.zeros((M, M))
@@ -135,7 +136,9 @@ def _tableau(R: Floats, z: Floats) -> tuple[Floats, NDArray[np.bool_], Floats, f
     passive[P] = True
     point = np.zeros(M)
     point[P] = inverse @ (Q.T @ z)[:rank]
-    return T, passive, point, float(np.sqrt(-np.diag(T)[P].min(initial=-1.0)))
+    condition = float(np.sqrt(-np.diag(T)[P].min(initial=-1.0)))
+    # A column that is near the others and yet independent of them has coefficients no tableau can carry.
+    return T, passive, point, inf if (left[rank:] > DEPENDENT).any() else condition
 
 
 @dataclass(frozen=True)

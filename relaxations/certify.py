@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
 
 from formulations.data import Floats
-from formulations.reduction import Reduction
+from formulations.reduction import DEPENDENT, Reduction
 
 ROUNDING = 1e-14  # relative to the norms of the residual and of the data
 DEPENDENT_BOX = 1e3  # times the target's norm: the coefficients considered when columns are dependent
-_RANK_TOLERANCE = 1e-11
 _TIGHT = 1e-11  # relative price of the infeasible part above which a point is refined
 _REFINEMENTS = 3
 
@@ -31,7 +30,8 @@ class SafeBound:
 
     With independent columns the price of a residual e is exact: ``|e'v| <= |e'v_ls| + ||R^-T e|| sqrt(excess)``
     for every v whose error is within ``excess`` of the unconstrained one. With dependent columns coefficients
-    are unbounded in principle, and the proof covers those up to ``DEPENDENT_BOX`` times the target's norm.
+    are unbounded in principle, and the proof covers those up to ``DEPENDENT_BOX`` times the target's norm, or times
+    the largest of the point at hand.
     """
 
     reduction: Reduction
@@ -40,7 +40,7 @@ class SafeBound:
     def _factor(self) -> tuple[Floats, NDArray[np.intp], int]:
         T, pivots = qr(self.reduction.R, mode="r", pivoting=True)
         diagonal = np.abs(np.diag(T))
-        return T, pivots, int((diagonal > _RANK_TOLERANCE).sum())
+        return T, pivots, int((diagonal > DEPENDENT).sum())
 
     @property
     def rank(self) -> int:
@@ -58,16 +58,16 @@ class SafeBound:
         Where rounding makes the bound loose, the residual of v is refined in extended precision as a dual vector of
         its own, and the better bound returned.
         """
-        red = self.reduction
-        value, price = self._evaluate(red.z - red.R @ v, column_signs, upper)
+        red, largest = self.reduction, float(np.abs(v).max(initial=0.0))
+        value, price = self._evaluate(red.z - red.R @ v, column_signs, upper, largest)
         if price > _TIGHT * abs(value):
-            value = max(value, self._evaluate(self._refine(v), column_signs, upper)[0])
+            value = max(value, self._evaluate(self._refine(v), column_signs, upper, largest)[0])
         return value
 
-    def _evaluate(self, r: Any, signs: NDArray[np.int8], upper: float) -> tuple[float, float]:
+    def _evaluate(self, r: Any, signs: NDArray[np.int8], upper: float, largest: float) -> tuple[float, float]:
         """Return (certified bound, price of the infeasible part) of the dual vector r, in the precision of r."""
         red, R = self.reduction, self.reduction.R if r.dtype == np.float64 else self._extended
-        price = self._price(infeasible_part(R.T @ r, signs, red.l1).astype(np.float64), upper)
+        price = self._price(infeasible_part(R.T @ r, signs, red.l1).astype(np.float64), upper, largest)
         square = float(r @ r) + red.rest
         size = float(red.z @ red.z) + red.rest
         value = float(r @ (2 * red.z - r)) + red.rest
@@ -95,14 +95,14 @@ class SafeBound:
     def _extended(self) -> Any:
         return self.reduction.R.astype(np.longdouble)
 
-    def _price(self, e: Floats, upper: float) -> float:
-        """Return an upper bound on |e'v| over the improving solutions."""
+    def _price(self, e: Floats, upper: float, largest: float) -> float:
+        """Return an upper bound on |e'v| over the improving solutions; ``largest`` is a coefficient already met."""
         if not e.any():
             return 0.0
         red = self.reduction
         T, pivots, rank = self._factor
         if rank < red.n_columns:
-            return float(DEPENDENT_BOX * np.linalg.norm(red.z) * np.abs(e).sum())
+            return DEPENDENT_BOX * max(float(np.linalg.norm(red.z)), largest) * float(np.abs(e).sum())
         least = self.least_squares
         floor = float(np.sum((red.R @ least - red.z) ** 2)) + red.rest
         reach = solve_triangular(T[:rank], e[pivots], trans="T", check_finite=False)

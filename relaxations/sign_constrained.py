@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
 
 from formulations.data import Floats
-from formulations.reduction import Reduction
+from formulations.reduction import DEPENDENT, Reduction
 
-_DEPENDENT = 1e-11  # of a column's norm: what is left of it beyond the passive columns
+_LARGE = 1e3  # of the target's norm: a coefficient (columns have norm about 1) that costs its row three digits
 _GRADIENT = 1e-14  # of the residual's norm: a descent direction below this is rounding
 
 
@@ -73,7 +73,7 @@ def _nonnegative_least_squares(A: Floats, z: Floats, cost: Floats, constrained: 
     passive, x = _feasible_start(A, z, cost, constrained, free + guessed)
     refused: set[int] = set()
     for _ in range(30 * A.shape[1] + 30):
-        residual = z - A @ x
+        residual = _residual(A, z, cost, passive, x)
         descent = A.T @ residual - cost / 2
         threshold = _GRADIENT * (np.linalg.norm(residual) + 1e-3 * np.linalg.norm(z)) * norms * np.sqrt(len(z) + 1)
         eligible = constrained & (descent > threshold)
@@ -89,6 +89,22 @@ def _nonnegative_least_squares(A: Floats, z: Floats, cost: Floats, constrained: 
         refused.clear()
         passive, x = moved
     return x
+
+
+def _residual(A: Floats, z: Floats, cost: Floats, passive: list[int], x: Floats) -> Floats:
+    """Return z - A x for an x that is stationary on its passive columns.
+
+    Large coefficients round their products with the rows by more than the gradient: then it is taken as what the
+    columns leave of z, which does not pass through the coefficients.
+    """
+    if np.abs(x).max(initial=0.0) < _LARGE * np.linalg.norm(z) or not passive:
+        return z - A @ x
+    Q, T = qr(A[:, passive], mode="economic", check_finite=False)
+    residual = z - Q @ (Q.T @ z)
+    residual = residual - Q @ (Q.T @ residual)
+    if cost.any():
+        residual = residual + Q @ solve_triangular(T, cost[passive] / 2, trans="T", check_finite=False)
+    return np.asarray(residual)
 
 
 def _enter(A: Floats, z: Floats, cost: Floats, constrained: NDArray[np.bool_], passive: list[int], x: Floats,
@@ -172,7 +188,7 @@ def _stationary(A: Floats, z: Floats, cost: Floats, passive: list[int]) -> Float
     columns = A[:, passive]
     factor = qr(np.column_stack([columns, z]), mode="r", check_finite=False)[0]
     T, right = factor[:n, :n], factor[:n, n]
-    if (np.abs(np.diag(T)) <= _DEPENDENT * np.linalg.norm(T, axis=0)).any():
+    if (np.abs(np.diag(T)) <= DEPENDENT * np.linalg.norm(T, axis=0)).any():
         return None
     price = cost[passive] / 2
     if cost.any():
@@ -190,5 +206,5 @@ def _independent(A: Floats, columns: NDArray[np.intp], norms: Floats) -> list[in
     if not len(columns):
         return []
     _, T, pivots = qr(A[:, columns] / norms[columns], mode="economic", pivoting=True, check_finite=False)
-    rank = int((np.abs(np.diag(T)) > _DEPENDENT).sum())
+    rank = int((np.abs(np.diag(T)) > DEPENDENT).sum())
     return [int(j) for j in np.sort(columns[pivots[:rank]])]

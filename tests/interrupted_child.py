@@ -14,7 +14,6 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -70,9 +69,19 @@ SCENARIOS: dict[str, Callable[[], partls.Result]] = {
 
 
 def run(name: str) -> dict[str, Any]:
+    """Return how a fit has ended; from then on a signal that comes late does nothing."""
     shown.clear()
-    result = SCENARIOS[name]()
+    results: list[partls.Result] = []
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        results.append(SCENARIOS[name]())
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     ended = time.monotonic()
+    if not results:
+        return {"status": "KeyboardInterrupt", "ended": ended}
+    result = results[0]
     return {
         "status": result.status.name, "objective": result.objective, "lower_bound": result.lower_bound,
         "shown": min(shown, default=None), "passed": result.audit().passed, "ended": ended,
@@ -81,22 +90,14 @@ def run(name: str) -> dict[str, Any]:
 
 def main() -> None:
     logging.disable()
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     for options in ({}, {"penalty": "l1", "eta": 1.0}, {"time_limit": 1.0}, {"method": "enumerate"},
                     {"method": "alternating"}, {"relaxation": "shor"}):
         partls.solve(*problem(0, 30, 8, 4), **options)  # the kernel is compiled and loaded before the first instant
     partls.PartLSRegressor([0, 0, 1, 1])
-    while True:
-        with suppress(KeyboardInterrupt):  # a signal that comes when the work is done
-            name = sys.stdin.readline().strip()
-            if not name:
-                return
-            print("go", flush=True)
-            try:
-                outcome = run(name)
-            except KeyboardInterrupt:
-                outcome = {"status": "KeyboardInterrupt", "ended": time.monotonic()}
-            print(json.dumps(outcome), flush=True)
+    while name := sys.stdin.readline().strip():
+        print("go", flush=True)
+        print(json.dumps(run(name)), flush=True)
 
 
 if __name__ == "__main__":

@@ -349,12 +349,12 @@ def test_a_median_that_was_cut_is_marked():
 
 
 def test_command_runs_a_case_and_writes_table_and_page(tmp_path):
-    options = ["--quick", "--study", "exact", "--cases", "growth-k5,memory-k20", "--seeds", "1", "--out", str(tmp_path)]
+    options = ["--quick", "--study", "exact", "--cases", "bnb-k30,memory-k20", "--seeds", "1", "--out", str(tmp_path)]
     command, root = [sys.executable, "-m", "benchmarks", *options], Path(__file__).resolve().parents[1]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     rows = table.read(tmp_path / "exact.csv")
-    assert {row["case"] for row in rows} == {"growth-k5", "memory-k20"}
+    assert {row["case"] for row in rows} == {"bnb-k30", "memory-k20"}
     page = (tmp_path / "exact.md").read_text(encoding="utf-8")
     assert "3 runs, 0 with a fault" in page and page == studies()["exact"].page(rows)
 

@@ -11,12 +11,16 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
+from math import inf
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import partls
 from partls import InvalidInput, Status
@@ -94,43 +98,99 @@ def test_another_relaxation_may_go_on(tmp_path: Path) -> None:
 
 CHILD = """
 import sys
+import time
 import numpy as np
 import partls
 rng = np.random.default_rng(0)
-X, y = rng.normal(size=(200, 150)), rng.normal(size=200)
-partls.solve(X[:, :6], y, [0, 1, 2] * 2)  # so that the time until the kill is the search's
-print("ready", flush=True)
-partls.solve(X, y, [i % 25 for i in range(150)], checkpoint=sys.argv[1], checkpoint_interval=0)
-print("done", flush=True)
+n_rows, n_columns, n_groups = map(int, sys.argv[2].split("x"))
+X, y = rng.normal(size=(n_rows, n_columns)), rng.normal(size=n_rows)
+partls.solve(X[:, :6], y, [0, 1, 2] * 2, time_limit=9)  # so that the time until the kill is the search's
+print(-1, time.monotonic(), flush=True)
+result = partls.solve(
+    X, y, np.arange(n_columns) % n_groups, checkpoint=sys.argv[1], checkpoint_interval=float(sys.argv[3]),
+    progress=lambda state: print(state.nodes, time.monotonic(), flush=True),
+)
+print(result.status.name, result.objective, flush=True)
 """
 
 
-def kill_at_random(path: Path, seed: int) -> None:
-    """Start a search in a process of its own, kill it, and resume it here."""
+@dataclass(frozen=True)
+class Piece:
+    """What a process told before it was killed, or before it ended: (nodes, time) of each round, and its answer."""
+
+    rounds: list[tuple[int, float]]
+    killed: float | None
+    answer: list[str]
+
+    def lost(self, path: Path) -> float:
+        """Return the seconds of search since the checkpoint was written, or since the search began."""
+        assert self.killed is not None
+        since_writing = time.time() - path.stat().st_mtime - (time.monotonic() - self.killed) if path.exists() else inf
+        return min(since_writing, self.killed - self.rounds[0][1])
+
+    @property
+    def longest_round(self) -> float:
+        ends = [*(told for _, told in self.rounds), self.killed or inf]
+        return max(after - before for before, after in pairwise(ends))
+
+
+def run_and_kill(path: Path, size: str, interval: float, delay: float) -> Piece:
+    """Start a search in a process of its own and kill it so many seconds after its search has begun."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", CHILD, str(path)]
+    command = [sys.executable, "-c", CHILD, str(path), size, str(interval)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True) as child:
         assert child.stdout is not None
-        assert child.stdout.readline() == "ready\n"
-        time.sleep(float(np.random.default_rng(seed).uniform(0.0, 1.0)) * optimum().seconds)
-        child.send_signal(signal.SIGKILL)
-    before = json.loads(path.read_text()) if path.exists() else {"counts": {"nodes": 0}, "open": [0]}
-    result = run(hard(), path)
-    check_finished(result)
-    assert result.n_nodes >= before["counts"]["nodes"]
+        lines, killed = [child.stdout.readline()], None
+        try:
+            lines += child.communicate(timeout=None if delay == inf else delay)[0].splitlines()
+        except subprocess.TimeoutExpired:
+            killed = time.monotonic()
+            child.send_signal(signal.SIGKILL)
+            lines += child.communicate()[0].splitlines()
+    told = [line.split() for line in lines if line.count(" ") == 1 and line.split()[1]]
+    answer = told.pop() if not told[-1][0].lstrip("-").isdigit() else []
+    return Piece([(int(nodes), float(at)) for nodes, at in told], killed, answer)
+
+
+def saved_nodes(path: Path) -> int:
+    return int(json.loads(path.read_text())["counts"].get("nodes", 0)) if path.exists() else -1
 
 
 def test_a_killed_search_goes_on(tmp_path: Path) -> None:
     for seed in range(2):
-        kill_at_random(tmp_path / f"{seed}.ckpt", seed)
+        path = tmp_path / f"{seed}.ckpt"
+        delay = float(np.random.default_rng(seed).uniform(0.0, 1.0)) * optimum().seconds
+        piece = run_and_kill(path, "200x150x25", 0.0, delay)
+        result = run(hard(), path)
+        check_finished(result)
+        assert result.n_nodes >= max((nodes for nodes, _ in piece.rounds[:-1]), default=0)
 
 
 @pytest.mark.slow
-def test_fifty_killed_searches_go_on(tmp_path: Path) -> None:
-    for seed in range(50):
-        kill_at_random(tmp_path / f"{seed}.ckpt", 100 + seed)
-    resumed = [path for path in tmp_path.iterdir() if path.suffix == ".ckpt"]
-    assert len(resumed) == 50
+def test_fifty_kills_of_long_searches_cost_an_interval_each(tmp_path: Path) -> None:
+    """Every resumed search is killed again, until it ends by itself; then another one begins."""
+    size, interval, rng = "230x180x30", 0.5, np.random.default_rng(0)
+    whole = run_and_kill(tmp_path / "whole", size, inf, inf)
+    status, objective = whole.answer
+    print(f"\nundisturbed: {whole.rounds[-1][1] - whole.rounds[0][1]:.1f} s, {whole.rounds[-1][0]:,} nodes")
+    assert status == "OPTIMAL"
+    losses: list[float] = []
+    ended = 0
+    while len(losses) < 50 or not ended:
+        path = tmp_path / f"{ended}.ckpt"
+        delay = float(rng.uniform(0.0, 4.0)) if len(losses) < 50 else inf
+        before = saved_nodes(path)
+        piece = run_and_kill(path, size, interval, delay)
+        if piece.killed is None:
+            assert piece.answer[0] == "OPTIMAL"
+            assert float(piece.answer[1]) == pytest.approx(float(objective), rel=1e-10)
+            ended += 1
+            continue
+        assert saved_nodes(path) >= before
+        losses.append(piece.lost(path))
+        assert losses[-1] <= interval + piece.longest_round
+    print(f"{len(losses)} kills, {ended} searches ended: lost {np.median(losses):.2f} s in the median, "
+          f"{max(losses):.2f} s at worst, of an interval of {interval} s")
 
 
 def small(path: Path) -> dict[str, Any]:
@@ -211,3 +271,19 @@ def test_options_that_cannot_be_meant_are_refused(tmp_path: Path) -> None:
                     {"checkpoint": tmp_path / "a", "method": "enumerate"}, {"checkpoint_interval": -1}):
         with pytest.raises(InvalidInput, match="checkpoint"):
             partls.solve(X, y, [0, 0, 1], **options)
+
+
+def test_the_estimator_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 150)), rng.normal(size=200)
+    model = partls.PartLSRegressor(np.arange(150) % 25, checkpoint=tmp_path / "run.ckpt")
+    with pytest.warns(ConvergenceWarning, match="node limit"):
+        model.set_params(node_limit=100).fit(X, y)
+    stopped_at = model.n_iter_
+    model.set_params(node_limit=None).fit(X, y)
+    assert model.status_ is Status.OPTIMAL
+    assert model.n_iter_ > stopped_at
+    model.save(tmp_path / "model.json")
+    assert "run.ckpt" not in (tmp_path / "model.json").read_text(encoding="utf-8")
+    with pytest.raises(InvalidInput, match="checkpoint is for one target"):
+        model.fit(X, np.column_stack([y, y]))

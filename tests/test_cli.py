@@ -261,6 +261,17 @@ def test_a_proof_is_verified_from_the_file(given: tuple[str, ...], folder: Path)
     )
 
 
+def test_ctrl_c_while_the_proof_is_written_keeps_the_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("partls.certificate.certify", interrupted)
+    ended = run(*FIT, "--json", "--out", "model.json", "--certificate", "proof.json")
+    assert (ended.exit_code, ended.stderr) == (130, "interrupted\n")
+    assert partls.PartLSRegressor.load("model.json").objective_ == json.loads(ended.stdout)["objective"]
+    assert not Path("proof.json").exists()
+
+
 def test_a_limit_leaves_a_proof_of_the_root_alone(folder: Path) -> None:
     hard = hard_files(folder)
     document(*hard, "--time-limit", "0", "--certificate", "proof.json", code=3)
@@ -484,9 +495,13 @@ def test_check_tells_everything_at_once(folder: Path) -> None:
     assert len(json.loads(listed.stdout)["problems"]) == told.count("\n- ") + 1
     assert 'if it is the target, say --target "price"' in message("groups", "check", "houses.csv", "groups.toml")
     assert "is a directory" in message("groups", "check", "houses.csv", ".")
-    fine = run("groups", "check", "houses.csv", "groups.toml", "--target", "price", "--drop", "times", "--drop", "town")
+    used = ("--target", "price", "--drop", "times", "--drop", "town")
+    fine = run("groups", "check", "houses.csv", "groups.toml", *used)
     assert fine.exit_code == 0
     assert "5 columns in 3 groups: size (2), place (2), age (1)" in fine.stdout
+    Path("pattern.toml").write_text('[groups]\nsome = ["a*"]\nrest = ["[!a]*"]\n', encoding="utf-8")
+    fine = run("groups", "check", "houses.csv", "pattern.toml", *used)
+    assert "5 columns in 2 groups: some (2), rest (3)" in fine.stdout
 
 
 def test_demo() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import select
+import queue
 import signal
 import subprocess
 import sys
@@ -27,36 +27,68 @@ from tests.interrupted_child import SCENARIOS
 
 ROOT = Path(__file__).resolve().parents[1]
 PROMISED = 1.0  # seconds
-FOR_SURE = 60.0  # seconds after which a process counts as lost
+FOR_SURE = 300.0  # seconds after which a process counts as lost; it may have to compile first
 NO_RESULT = "KeyboardInterrupt"
 
 
+class Child:
+    """The process that fits, and the lines it has written so far."""
+
+    def __init__(self) -> None:
+        untraced = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
+        command = [sys.executable, "-W", "error", str(ROOT / "tests" / "interrupted_child.py")]
+        self.process = subprocess.Popen(
+            command, env={**untraced, "PYTHONPATH": str(ROOT)}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True, bufsize=1,
+        )
+        self.lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self._listener.join()
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+    def _listen(self) -> None:
+        for line in self.process.stdout or ():
+            if line.startswith(("go", "{")):  # SCS prints that it was interrupted
+                self.lines.put(line)
+
+    def line(self, seconds: float) -> str | None:
+        try:
+            return self.lines.get(timeout=seconds)
+        except queue.Empty:
+            return None
+
+    def interrupted(self, scenario: str, delay: float) -> dict[str, Any]:
+        """Let the process fit, interrupt it so many seconds later; return its answer and the seconds it took."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(scenario + "\n")
+        assert self.line(FOR_SURE) == "go\n"
+        pressed, line = None, self.line(delay)
+        if line is None:
+            pressed = time.monotonic()
+            self.process.send_signal(signal.SIGINT)
+            line = self.line(FOR_SURE)
+        assert line is not None, f"{scenario} goes on after Ctrl-C at {delay}"
+        answer = json.loads(line)
+        if pressed is not None and answer["ended"] < pressed:
+            pressed = None  # it was ready by then
+        return {**answer, "scenario": scenario, "delay": delay, "pressed": pressed,
+                "seconds": None if pressed is None else answer["ended"] - pressed}
+
+
 @contextmanager
-def child() -> Iterator[subprocess.Popen[str]]:
-    untraced = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
-    environment = {**untraced, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-W", "error", str(ROOT / "tests" / "interrupted_child.py")]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "bufsize": 1}
-    with subprocess.Popen(command, env=environment, **pipes) as process:  # type: ignore[call-overload]
-        yield process
-        process.stdin.close()
-
-
-def interrupted(process: subprocess.Popen[str], scenario: str, delay: float) -> dict[str, Any]:
-    """Let the process fit, interrupt it so many seconds later, and return its answer with the seconds it took."""
-    assert process.stdin is not None and process.stdout is not None
-    process.stdin.write(scenario + "\n")
-    assert process.stdout.readline() == "go\n"
-    pressed = None
-    if not select.select([process.stdout], [], [], delay)[0]:
-        pressed = time.monotonic()
-        process.send_signal(signal.SIGINT)
-    assert select.select([process.stdout], [], [], FOR_SURE)[0], f"{scenario} goes on after Ctrl-C at {delay}"
-    while not (line := process.stdout.readline()).startswith("{"):  # SCS prints that it was interrupted
-        assert line, "the process has ended"
-    answer = json.loads(line)
-    return {**answer, "scenario": scenario, "delay": delay, "pressed": pressed,
-            "seconds": None if pressed is None else answer["ended"] - pressed}
+def child() -> Iterator[Child]:
+    found = Child()
+    try:
+        yield found
+    finally:
+        found.end()
 
 
 def check(answer: dict[str, Any]) -> None:
@@ -78,7 +110,7 @@ def instants(seed: int, n_instants: int) -> Iterator[tuple[str, float]]:
 
 def test_ctrl_c_at_a_few_instants_returns_a_model() -> None:
     with child() as process:
-        answers = [interrupted(process, *instant) for instant in instants(1, 7)]
+        answers = [process.interrupted(*instant) for instant in instants(1, 7)]
     for answer in answers:
         check(answer)
     assert sum(answer["pressed"] is not None for answer in answers) >= 5
@@ -87,7 +119,7 @@ def test_ctrl_c_at_a_few_instants_returns_a_model() -> None:
 @pytest.mark.slow
 def test_ctrl_c_at_a_hundred_instants_returns_a_model_within_a_second() -> None:
     with child() as process:
-        answers = [interrupted(process, *instant) for instant in instants(0, 126)]
+        answers = [process.interrupted(*instant) for instant in instants(0, 126)]
     for answer in answers:
         check(answer)
     pressed = sorted((answer for answer in answers if answer["pressed"] is not None), key=lambda a: a["seconds"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import pty
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import partls
 from partls import Status, branch_and_bound, progress
@@ -281,6 +283,22 @@ def test_progress_is_logged_where_there_is_no_terminal(
     assert nodes == sorted(nodes)
     assert nodes[-1] == result.n_nodes
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("width", [50, 80, 200])
+@pytest.mark.parametrize("done", ["nodes", "starts"])
+def test_the_bar_fits_the_terminal(done: str, width: int) -> None:
+    terminal = Console(width=width, file=io.StringIO(), force_terminal=True, color_system=None)
+    with progress.SearchProgress(True, done=done) as shown:
+        terminal.print(shown._shown())  # before the first round
+        shown._began -= 1000  # seconds
+        shown.update(12_345_678, 1_234, 98_765.4321, 87_654.321)
+        terminal.print(shown._shown())
+    lines = terminal.file.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    assert len(lines) == 3 or (width, done) != (80, "nodes")
+    for fact in (f"12,345,678 {done}", "incumbent", "98765.43", "bound", "87654.32", "gap 11.25%"):
+        assert fact in " ".join(lines)
 
 
 def test_without_progress_nothing_is_said(caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tracemalloc
 from itertools import pairwise, product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -287,3 +288,10 @@ def test_solutions_can_be_read_one_by_one(case: Tiny) -> None:
     for signs, solution in found.items():
         assert solution.objective == same_optimum(oracle.objectives[signs], case.weighted_y)
         assert solution.objective == instance.objective(solution.coef, solution.intercept)
+
+
+@pytest.mark.parametrize("name", ["certificate", "checkpoint"])
+def test_the_alternation_has_no_proof_and_no_state_to_write(name: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=f'{name} is for the exact methods: use method="bnb"'):
+        partls.solve([[1.0], [2.0]], [1.0, 2.0], ["a"], method="alternating", **{name: tmp_path / "file"})
+    assert not list(tmp_path.iterdir())

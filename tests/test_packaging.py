@@ -66,6 +66,13 @@ def test_importing_the_package_loads_nothing_heavy():
     assert done.stdout.strip() == "[]", done.stdout + done.stderr
 
 
+@pytest.mark.parametrize(("option", "printed"), [("--version", f"partls {partls.__version__}"), ("--help", "Usage: ")])
+def test_the_package_can_be_run(option, printed):
+    done = subprocess.run([sys.executable, "-m", "partls", option], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(printed)
+
+
 def test_every_public_name_can_be_loaded():
     assert set(partls.__all__) <= set(dir(partls))
     for name in partls.__all__:

@@ -41,6 +41,14 @@ def test_python_blocks_run_in_order(tmp_path):
     assert run.returncode == 0, run.stdout + run.stderr
 
 
+def test_the_figures_are_those_of_the_benchmark():
+    page = (ROOT / "benchmarks" / "results" / "exact.md").read_text(encoding="utf-8")
+    table = README.partition("## Numbers")[2].partition("## ")[0]
+    figures = re.findall(r"[\d.,]+ (?:ms|s)\b|[\d.,]+x(?= )|0\.\d+ of its time", table)
+    assert len(figures) >= 10
+    assert [figure for figure in figures if f" {figure} " not in page] == []
+
+
 @pytest.mark.parametrize("name", ["demo", "test"])
 def test_setup_command_is_marked_once_and_is_one_line(name):
     blocks = re.findall(rf"^<!-- setup: {name} -->\n```bash\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)

@@ -17,6 +17,7 @@ from pyarrow import feather, parquet
 from partls import InvalidInput
 from partls.preparation import Gaps, Preparation, prepare
 from partls.tables import columnar, delimited, open_table
+from partls.tables import table as table_module
 from partls.training_data import TrainingData, read_rows
 
 
@@ -212,7 +213,7 @@ def test_an_open_quote_is_bounded(tmp_path: Path) -> None:
 
 
 def test_a_gzip_bomb_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delimited, "_UNPACKED", 1 << 20)
+    monkeypatch.setattr(table_module, "UNPACKED", 1 << 20)
     path = text(tmp_path / "d.csv.gz", gzip.compress(b"a,y\n" + b"0,0\n" * (4 << 20)))
     told = refused(rows, path)
     assert "250 times its size: this looks like a zip bomb; if you trust it, unpack it yourself" in told
@@ -223,6 +224,22 @@ def test_an_npz_bomb_is_refused_before_it_unpacks(tmp_path: Path) -> None:
     np.savez_compressed(path, a=np.zeros(9 << 20))
     assert "unpacks to 72 MiB" in refused(open_table, path)
     assert "this looks like a zip bomb" in refused(open_table, path)
+
+
+def test_an_arrow_bomb_is_refused_before_it_unpacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_module, "UNPACKED", 1 << 20)
+    path = tmp_path / "d.feather"
+    zeros = np.zeros(1 << 18)
+    feather.write_feather(pa.table({"a": zeros, "y": zeros}), path, compression="zstd", chunksize=1 << 18)
+    told = refused(open_table, path)
+    assert "d.feather unpacks to 4 MiB" in told
+    assert "this looks like a zip bomb; if you trust it, write it again without compression" in told
+
+
+def test_a_workbook_is_to_be_saved_as_csv(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "d.xlsx", "w") as archive:
+        archive.writestr("xl/workbook.xml", "<workbook/>")
+    assert "d.xlsx is an Excel workbook: save the sheet as CSV" in refused(open_table, tmp_path / "d.xlsx")
 
 
 def test_an_npz_file_that_lies_about_its_size(tmp_path: Path) -> None:

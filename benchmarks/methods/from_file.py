@@ -27,6 +27,9 @@ class _FromFile(Method):
 
         tiny = partls.solve([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0])  # loads the kernel before the clock starts
         assert tiny.is_optimal()
+        with open(problem.path, "rb") as file:  # the disk is nobody's merit: all find the file in memory
+            while file.read(1 << 24):
+                pass
         self._problem, self._time_limit = problem, time_limit
 
 
@@ -42,7 +45,10 @@ class ReadFile(_FromFile):
         from pyarrow import csv, parquet
 
         path = self._problem.path
-        batches = parquet.ParquetFile(path).iter_batches() if path.endswith(".parquet") else csv.open_csv(path)
+        if path.endswith(".parquet"):  # as lean as it gets: by default a pass takes more memory, and so more time
+            batches = parquet.ParquetFile(path, pre_buffer=False, buffer_size=1 << 16).iter_batches(32_768)
+        else:
+            batches = csv.open_csv(path)
         self._n_rows = sum(batch.num_rows for batch in batches)
 
     def answer(self) -> Answer:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 import partls
 from benchmarks.contract import Answer, Method, Problem
 
 WARM_UP_SECONDS = 2.0
+WARM_UP_GROUPS = 2
 MAX_GROUPS = inspect.signature(partls.solve).parameters["max_groups"].default
 
 
@@ -52,6 +55,10 @@ class Enumerate(Bnb):
 
     def options(self) -> dict:
         return {"method": "enumerate"}
+
+    def warm_up(self, problem: Problem) -> None:
+        few = np.flatnonzero(problem.labels < WARM_UP_GROUPS)  # a block of patterns is not cut by the time limit
+        super().warm_up(replace(problem, X=problem.X[:, few], labels=problem.labels[few]))
 
     def reason_to_skip(self, problem: Problem) -> str:
         K = problem.shape[2]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
+from benchmarks.figures import drawing, picture
 from benchmarks.referee import AGREEMENT
 from benchmarks.render import head, markdown_table, number, paired_ratios, section, select, spread, timing
 from benchmarks.table import Row, notes
@@ -18,7 +20,8 @@ COMMAND = WHOLE + " --cases "
 
 def page(rows: list[Row]) -> str:
     """Return the page as Markdown."""
-    parts = [_head(rows), _speed(rows), _quality(rows), _strategies(rows), _budgets(rows), _referee(rows)]
+    drawn = [picture("alternating", "success", "Optima found against starts")] if _success(rows) else []
+    parts = [_head(rows), *drawn, _speed(rows), _quality(rows), _strategies(rows), _budgets(rows), _referee(rows)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -89,6 +92,39 @@ def _against_optimum(title: str, text: str, rows: list[Row], keys: Sequence[str]
         return section(title, "Not run.")
     headers = ("case", "method", "problems", "starts", "found", "median excess", "worst", "time")
     return section(title, text, markdown_table(headers, lines), command=COMMAND + ",".join(keys))
+
+
+def _success(rows: Sequence[Row]) -> dict[str, dict[str, list[tuple[int, float]]]]:
+    """Return, by case and kind of start, (starts, share of the optima found)."""
+    found: dict[str, dict[str, list[tuple[int, float]]]] = {}
+    for key in [key for key in dict.fromkeys(row["case"] for row in rows) if key.startswith("small-")]:
+        own = select(rows, case=key)
+        proven = {row["seed"]: row["objective"] for row in select(own, method="bnb", status="optimal")}
+        for chosen in _by_settings([row for row in own if row["method"] == "alternating" and row["seed"] in proven]):
+            settings = json.loads(chosen[0]["method_settings"])
+            hits = [row["objective"] <= proven[row["seed"]] * (1 + AGREEMENT) for row in chosen]
+            kind = f"{settings['starts']} starts, polish {settings['polish']}"
+            found.setdefault(key, {}).setdefault(kind, []).append((settings["n_starts"], float(np.mean(hits))))
+    return found
+
+
+def figures(rows: list[Row]) -> dict[str, Any]:
+    """Draw the share of the optima found against the number of starts."""
+    found = _success(rows)
+    if not found:
+        return {}
+    with drawing() as plt:
+        figure, axes = plt.subplots(1, len(found), figsize=(4.2 * len(found), 3.6), layout="constrained", squeeze=False,
+                                    sharey=True)
+        for (key, kinds), ax in zip(found.items(), axes[0], strict=True):
+            for i, (kind, points) in enumerate(kinds.items()):
+                starts, shares = zip(*points, strict=True)
+                ax.plot(starts, shares, "os"[i % 2] + "-", color=("#009E73", "#0072B2")[i % 2], label=kind)
+            shape = "N = {N}, M = {M}, K = {K}".format(**select(rows, case=key)[0])
+            ax.set(xscale="log", xlabel="starts", title=shape, ylim=(0, 1.05))
+        axes[0][0].set_ylabel("share of the optima found")
+        axes[0][0].legend()
+    return {"success": figure}
 
 
 def _percent(statistic: Callable[[Sequence[float]], float], excess: Sequence[float]) -> str:

@@ -17,10 +17,10 @@ from benchmarks.render import (
     spread,
     timing,
 )
-from benchmarks.studies._peers_page import figures, hard, nodes_line, peers
+from benchmarks.studies._peers_page import figures, hard, losses, nodes_line, peers
 from benchmarks.table import Row, notes
 
-__all__ = ["figures", "page"]
+__all__ = ["figures", "losses", "page"]
 
 WHOLE = "python -m benchmarks --study exact"
 COMMAND = WHOLE + " --cases "
@@ -119,7 +119,8 @@ def _paper(rows: list[Row]) -> str:
         "M = 2N leave something to search; the hard families below do so by design. Must: 50x, aim: 200x, against "
         "the published branch and bound; *as published* it also carries the excluded half of each decided column as "
         "zeros. Enumerations: one seed, cut after 5 s, with the share of the 2^K patterns done by then; ours, which "
-        "is slow where columns outnumber rows, is shown for one size. "
+        "is slow where columns outnumber rows, is shown for one size. The mixed-integer peers cannot state these "
+        "problems: with fewer rows than columns no bound on the coefficients is valid. "
         f"Median over the sizes: {number(statistics.median(ratios))}x, smallest {number(min(ratios))}x."
     )
     keys = ",".join(f"paper-k{K}-n{N}-m{M}" for K, N, M in PAPER_SIZES)

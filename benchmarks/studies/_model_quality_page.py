@@ -15,7 +15,7 @@ from benchmarks.table import Row
 WHOLE = "python -m benchmarks --study model_quality"
 LEVEL = 0.01  # of the paired t-test
 NAMES = {
-    "least_squares": "LS", "ridge": "ridge, strength by leave-one-out", "principal_components": "PCR",
+    "least_squares": "LS", "ridge": "ridge", "principal_components": "PCR",
     "partial_least_squares": "PLS", "signs_of_least_squares training": "PartLS, P from LS",
     "bnb": "PartLS, P of the data set", "signs_of_least_squares all": "PartLS, P opt",
 }
@@ -64,8 +64,9 @@ def _head(rows: list[Row]) -> str:
         "by the signs of least squares on the training rows, *P opt* by its signs on all rows, the held-out ones "
         "included. Test errors in **bold** are better than all that are not bold, and no different from each other "
         "(paired t-tests, 99%). *Published* is the paper's table; *within* says whether our mean lies within two of "
-        "its standard deviations. Ridge is not in the paper, and takes part in the tests. In the picture a box holds "
-        "the middle half of the splits; outliers are not drawn."
+        "its standard deviations. Ridge, its strength by leave-one-out, is not in the paper, and takes part in the "
+        "tests. In the picture a bar holds the middle half of the splits, a line all but the best and the worst "
+        "twentieth."
     )
     return head("Model quality", text, rows)
 
@@ -104,7 +105,7 @@ def better(ours: np.ndarray, theirs: np.ndarray) -> bool:
     difference = theirs - ours
     if len(ours) < 2 or np.abs(difference).max() <= 1e-9 * np.abs(theirs).max():
         return False
-    if np.ptp(difference) == 0:
+    if np.ptp(difference) <= 1e-9 * np.abs(difference).max():  # no spread to hold the difference against
         return bool(difference[0] > 0)
     return bool(difference.mean() > 0 and ttest_rel(ours, theirs).pvalue < LEVEL)
 
@@ -130,6 +131,19 @@ def _table(key: str, rows: list[Row]) -> str:
     shape = f"{len(seeds)} splits, {rows[0]['N']} rows to learn from, M = {rows[0]['M']}, K = {rows[0]['K']}."
     headers = ("model", "training error", "test error", "published test error", "within")
     return section(key, shape, markdown_table(headers, lines), command=command)
+
+
+def losses(rows: list[Row]) -> list[str]:
+    """Say which models predict better than PartLS with the partition of the data set."""
+    said = []
+    for key in figures_wanted(rows):
+        found = errors(select(rows, case=key))
+        test = {name: np.array([test for _, test in by_seed.values()]) for name, by_seed in found.items()}
+        peers = [name for name in test if name != "bnb" and not name.startswith("signs")]
+        ahead = [NAMES[name] for name in peers if better(test[name], test["bnb"])]
+        if ahead:
+            said.append(f"{', '.join(ahead)} predict {key} better than PartLS with the given groups (99%)")
+    return said
 
 
 def is_within(mean: float, published: float, deviation: float) -> bool:
@@ -158,14 +172,16 @@ def figures(rows: list[Row]) -> dict[str, Any]:
         for key, ax in zip(keys, axes[0], strict=True):
             found = errors(select(rows, case=key))
             names = list(found)[::-1]
-            values = [[test for _, test in found[name].values()] for name in names]
-            ours = ["bnb" in name or name.startswith("signs") for name in names]
-            boxes = ax.boxplot(values, orientation="horizontal", widths=0.6, patch_artist=True, showfliers=False,
-                               medianprops={"color": "black"})
-            for box, mine in zip(boxes["boxes"], ours, strict=True):
-                box.set(facecolor="#0072B2" if mine else "#D0D0D0", alpha=0.8, linewidth=0.8)
-            ax.set_yticks(range(1, len(names) + 1), [NAMES.get(name, name) for name in names])
-            ax.set(xscale="log", xlabel="mean squared error on held-out rows", title=f"{key}, {len(values[0])} splits")
+            for place, name in enumerate(names):
+                values = [test for _, test in found[name].values()]
+                low, first, middle, third, high = np.percentile(values, (5, 25, 50, 75, 95))
+                colour = "#0072B2" if name == "bnb" or name.startswith("signs") else "#9A9A9A"
+                ax.plot([low, high], [place, place], color=colour, linewidth=1.5)
+                ax.barh(place, third - first, 0.6, first, color=colour, alpha=0.75)
+                ax.plot([middle], [place], "|", color="black", markersize=15, markeredgewidth=2)
+            ax.set_yticks(range(len(names)), [NAMES.get(name, name) for name in names])
+            ax.set(xscale="log", xlabel="mean squared error on held-out rows", title=f"{key}, {len(values)} splits")
+            ax.tick_params(axis="x", which="minor", labelsize=7)
             ax.grid(axis="y", visible=False)
     return {"errors": figure}
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Sequence
+from typing import Any
 
+from benchmarks.figures import drawing, picture
 from benchmarks.render import duration, head, markdown_table, number, section, select, timing
 from benchmarks.table import Row, notes
 
@@ -18,15 +20,19 @@ NAMES = {
     "tree-subset-sum": "Trees: subset sums",
     "tree-penalised": "Trees: fewer rows than columns, eta = 30",
     "tree-penalised-more": "Trees: fewer rows than columns, eta = 100",
+    "order-uncorrelated": "Order and branching rule, uncorrelated",
+    "order-correlated": "Order and branching rule, correlation 0.9",
 }
 
 
 def page(rows: list[Row]) -> str:
     """Return the page as Markdown."""
     keys = dict.fromkeys(row["case"] for row in rows)
-    parts = [_head(rows)]
-    parts += [_bounds(key, select(rows, case=key, method="node_bound")) for key in keys if not key.startswith("tree")]
-    parts += [_trees(key, select(rows, case=key)) for key in keys if key.startswith("tree")]
+    drawn = picture("relaxations", "roots", "Gap closed at the root against time per bound") if _roots(rows) else ""
+    trees = [key for key in keys if key.startswith(("tree", "order"))]
+    parts = [_head(rows), drawn] if drawn else [_head(rows)]
+    parts += [_bounds(key, select(rows, case=key, method="node_bound")) for key in keys if key not in trees]
+    parts += [_trees(key, select(rows, case=key)) for key in trees]
     return "\n\n".join([*parts, _referee(rows)]) + "\n"
 
 
@@ -76,8 +82,40 @@ def _trees(key: str, rows: list[Row]) -> str:
 def _by_relaxation(rows: Sequence[Row]) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = {}
     for row in rows:
-        found.setdefault(json.loads(row["method_settings"]).get("relaxation", row["method"]), []).append(row)
+        found.setdefault(_describe(row), []).append(row)
     return found
+
+
+def _describe(row: Row) -> str:
+    own = json.loads(row["method_settings"])
+    if "relaxation" in own:
+        return own["relaxation"]
+    return f"{own['search']}, {own['branching']}" if row["case"].startswith("order") else row["method"]
+
+
+def _roots(rows: Sequence[Row]) -> list[str]:
+    return [key for key in dict.fromkeys(row["case"] for row in rows) if key.startswith("root")]
+
+
+def figures(rows: list[Row]) -> dict[str, Any]:
+    """Draw, for each root, the share of the gap that a relaxation closes against the time of one bound."""
+    keys = _roots(rows)
+    if not keys:
+        return {}
+    with drawing() as plt:
+        figure, axes = plt.subplots(1, len(keys), figsize=(3.9 * len(keys), 4.2), layout="constrained", squeeze=False,
+                                    sharey=True)
+        for key, ax in zip(keys, axes[0], strict=True):
+            for i, (name, own) in enumerate(_by_relaxation(select(rows, case=key, method="node_bound")).items()):
+                told = [note for note in map(notes, own) if "closed" in note]
+                if told:
+                    place = (statistics.median(note[part] for note in told) for part in ("per_bound", "closed"))
+                    ax.plot(*place, "o", color=f"C{i}", markersize=9, label=name)
+            ax.set(xscale="log", xlabel="seconds per bound", title=NAMES.get(key, key).replace(", ", "\n", 1))
+        axes[0][0].set(ylabel="share of the root gap closed", ylim=(-0.05, 1.05))
+        handles, labels = axes[0][0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=4)
+    return {"roots": figure}
 
 
 def _shape(rows: Sequence[Row]) -> str:

@@ -7,12 +7,13 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.figures import COLOURS, NAMES, drawing, picture
+from benchmarks.figures import COLOURS, NAMES, OURS, drawing, picture
 from benchmarks.render import head, markdown_table, section, select
 from benchmarks.table import Row, notes
 
 WHOLE = "python -m benchmarks --study robustness"
 ORACLE = "rational_enumeration"
+NOTABLE = 1e-9  # an excess that is more than rounding
 FLOOR = 1e-17  # of the optimum: what the picture calls zero
 
 
@@ -70,7 +71,7 @@ def _by_condition(rows: Sequence[Row], column: str) -> str:
 
 
 def _excess(rows: Sequence[Row]) -> str:
-    text = "The worst of the problems at each condition. A dash: no answer (see below)."
+    text = "The worst of the answers at each condition; a method that gives none to some problem is not charged for it."
     return section("Excess of the objective", text, _by_condition(rows, "objective"), command=WHOLE)
 
 
@@ -92,7 +93,7 @@ def _statuses(rows: Sequence[Row]) -> str:
             words = [row["status"] for row in own if condition(row) == c]
             cells.append(", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words)))
         lines.append([NAMES[method], *cells])
-    reasons = sorted({f"{NAMES[row['method']]}: {row['reason']}" for row in rows if row["reason"]})
+    reasons = sorted({f"{NAMES.get(row['method'], row['method'])}: {row['reason']}" for row in rows if row["reason"]})
     table = markdown_table(("method", *(f"{c:.0e}" for c in conditions)), lines)
     return section("What the methods said", table, "\n".join(f"- {reason}" for reason in reasons), command=WHOLE)
 
@@ -108,13 +109,34 @@ def figures(rows: list[Row]) -> dict[str, Any]:
             conditions = sorted(found)
             middle = [max(statistics.median(found[c]), FLOOR) for c in conditions]
             worst = [max(max(found[c]), FLOOR) for c in conditions]
-            ax.plot(conditions, worst, "o-", color=COLOURS[method], label=NAMES[method], linewidth=1.8)
+            ax.plot(conditions, worst, "o-", color=COLOURS[method], label=_with_failures(rows, method), linewidth=1.8)
             ax.plot(conditions, middle, ":", color=COLOURS[method], linewidth=1)
         ax.set(xscale="log", yscale="log", xlabel="condition number of the columns",
-               ylabel="excess over the exact optimum, relative", title="Worst of five problems (dotted: median); a line ends where there is no answer")
+               ylabel="excess over the exact optimum, relative",
+               title="Worst of five problems (dotted: median); a line ends with the last answer")
         if ax.lines:
             ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     return {"errors": figure}
+
+
+def _with_failures(rows: Sequence[Row], method: str) -> str:
+    own = select(rows, method=method)
+    silent = sum(row["objective"] is None for row in own)
+    return f"{NAMES[method]} (no answer to {silent} of {len(own)})" if silent else NAMES[method]
+
+
+def losses(rows: Sequence[Row]) -> list[str]:
+    """Say which methods are more exact than branch and bound, at which conditions."""
+    mine, said = excesses(rows, "bnb"), []
+    for method in _methods(rows):
+        if method in OURS:
+            continue
+        theirs = excesses(rows, method)
+        better = [c for c in sorted(theirs) if c in mine and max(mine[c]) > NOTABLE and max(theirs[c]) < max(mine[c])]
+        if better:
+            where = ", ".join(f"{c:.0e} ({max(theirs[c]):.0e} against {max(mine[c]):.0e})" for c in better)
+            said.append(f"{NAMES[method]} is more exact at condition {where}, where it gives an answer")
+    return said
 
 
 def _referee(rows: Sequence[Row]) -> str:

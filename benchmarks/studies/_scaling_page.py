@@ -119,6 +119,14 @@ def figures(rows: list[Row]) -> dict[str, Any]:
     return {"growth": figure}
 
 
+def losses(rows: list[Row]) -> list[str]:
+    """Say where one least squares fit is faster than the whole of branch and bound."""
+    theirs = dict(points(rows, "n-", "lstsq"))
+    found = [(size, timing(own), timing(theirs[size])) for size, own in points(rows, "n-", "bnb") if size in theirs]
+    where = [f"N = {size:,} ({other} against {mine})" for size, mine, other in found if other.seconds < mine.seconds]
+    return [f"{NAMES['lstsq']}, which knows no signs, is faster at {', '.join(where)}"] if where else []
+
+
 def _referee(rows: list[Row]) -> str:
     wrong = [f"- {row['case']}, seed {row['seed']}, {row['method']}: {row['faults'] or row['reason']}"
              for row in rows if row["faults"] or row["status"] == "failed"]

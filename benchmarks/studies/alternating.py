@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchmarks.runner import Case, Run
-from benchmarks.studies._alternating_page import page
+from benchmarks.studies._alternating_page import figures, page
 
-__all__ = ["AIM", "MUST", "cases", "page"]
+__all__ = ["AIM", "MUST", "cases", "figures", "page"]
 
 MUST, AIM = 30, 5  # 100 starts of 20 iterations on 10000 x 81, K = 8, in times of one numpy.linalg.lstsq
 BNB = Run("bnb")

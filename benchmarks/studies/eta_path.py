@@ -19,7 +19,7 @@ def cases(quick: bool = False) -> list[Case]:
         runs = (Run("eta_path_cv", few), Run("eta_grid_search", few))
         return [Case("eta-quick", "synthetic", {"N": 2000, "M": 40, "K": 8}, runs, seeds=1)]
     return [
-        Case(f"eta-n{N}-m{M}-k{K}", "synthetic", {"N": N, "M": M, "K": K}, (PATH, GRID), seeds=3) for N, M, K in SIZES
+        Case(f"eta-n{N}-m{M}-k{K}", "synthetic", {"N": N, "M": M, "K": K}, (PATH, GRID), seeds=2) for N, M, K in SIZES
     ]
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchmarks.runner import Case, Run
-from benchmarks.studies._model_quality_page import figures, page
+from benchmarks.studies._model_quality_page import figures, losses, page
 
-__all__ = ["cases", "figures", "page"]
+__all__ = ["cases", "figures", "losses", "page"]
 
 RUNS = (
     Run("least_squares"), Run("ridge"), Run("principal_components"), Run("partial_least_squares"),

@@ -42,13 +42,14 @@ def page(rows: list[Row]) -> str:
                "objective, folded vs kept", "vs the raw data")
     text = (
         "A fit from a file: read in batches, folded into a triangular factor, solved to proven optimality. *Reading "
-        "alone* is pyarrow's own pass over all columns with its own settings, which does nothing with them. *Fit* is "
+        "alone* is pyarrow's own pass over all columns in its leanest setting, which does nothing with them. *Fit* is "
         "reading, folding and solving in a process that has loaded its libraries and the kernel; *whole command* is "
-        "`partls fit` with its start, which costs the same seconds whatever the rows. The fit's linear algebra has one "
-        "thread; pyarrow decodes on as many as it likes. Each run is a new process. *Memory* is the peak beyond what "
-        "the process held before the run; *rows kept* is the same fit with all rows in memory. The objectives are "
-        "compared relative to each other, and to that of the same coefficients recomputed by the referee from the raw "
-        "rows."
+        "`partls fit` with its start, which costs the same seconds whatever the rows. Decoding and linear algebra have "
+        "one thread each; the fit reads a batch while it folds the one before, so *ratio* is of the clock and the next "
+        "column of all processors. Each run is a new process, and the file is in the system's cache. *Memory* is the "
+        "peak beyond what the process held before the run; *rows kept* is the same fit with all rows in memory. The "
+        "objectives are compared relative to each other, and to that of the same coefficients recomputed by the "
+        "referee from the raw rows."
     )
     table = section("Files", markdown_table(headers, lines), _verdict(rows), command=COMMAND)
     return "\n\n".join([head("Out of core", text, rows), table]) + "\n"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchmarks.runner import Case, Run
-from benchmarks.studies._relaxations_page import page
+from benchmarks.studies._relaxations_page import figures, page
 
-__all__ = ["GOALS", "cases", "page"]
+__all__ = ["GOALS", "cases", "figures", "page"]
 
 MEMBERS = ("unconstrained", "perspective lambda-min", "perspective bj", "perspective diagonal", "perspective block",
            "shor", "split-dnn")
@@ -25,12 +25,13 @@ PENALISED = ("active-set", "strengthened", "cheap then strengthened", "to depth 
 
 def cases(quick: bool = False) -> list[Case]:
     """Return the cases of the study; the quick ones are few and small."""
-    full = [*_root_cases(), *_depth_cases(), *_tree_cases()]
+    full = [*_root_cases(), *_depth_cases(), *_tree_cases(), *_order_cases()]
     if not quick:
         return full
     kept = {case.key: replace(case, seeds=1, time_limit=10) for case in full}
     return [
-        kept["root-m20-corr0"],
+        replace(kept["root-m20-corr0"], settings={"N": 40, "M": 10, "K": 3}),
+        replace(kept["order-correlated"], settings={"N": 60, "M": 40, "K": 8, "corr": 0.9}),
         replace(kept["tree-penalised"], settings={"N": 30, "M": 45, "K": 15, "eta": 30.0}),
         replace(kept["tree-subset-sum"], settings={"K": 5}),
     ]
@@ -65,8 +66,22 @@ def _tree_cases() -> list[Case]:
         Case("tree-correlated", "synthetic", {"N": 60, "M": 40, "K": 13, "corr": 0.9}, searches(SWITCHING),
              time_limit=30),
         Case("tree-subset-sum", "subset_sums", {"K": 10}, searches(SWITCHING), time_limit=30),
-        Case("tree-penalised", "synthetic", {"N": 60, "M": 90, "K": 30, "eta": 30.0}, searches(PENALISED),
-             time_limit=60),
+        Case("tree-penalised", "synthetic", {"N": 60, "M": 90, "K": 30, "eta": 30.0}, searches(PENALISED), seeds=2,
+             time_limit=20),
         Case("tree-penalised-more", "synthetic", {"N": 60, "M": 100, "K": 33, "eta": 100.0}, searches(PENALISED),
-             time_limit=60),
+             seeds=2, time_limit=20),
     ]
+
+
+def _order_cases() -> list[Case]:
+    """Every order of the open subtrees with every branching rule, on the cheap bound."""
+    runs = tuple(
+        Run("bnb", {"search": search, "branching": branching})
+        for search in ("depth-first", "best-first")
+        for branching in ("strong", "bound-score", "max-violation")
+    )
+    shapes = {
+        "order-uncorrelated": {"N": 300, "M": 150, "K": 20},
+        "order-correlated": {"N": 200, "M": 120, "K": 20, "corr": 0.9},
+    }
+    return [Case(key, "synthetic", shape, runs, seeds=3, time_limit=20) for key, shape in shapes.items()]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchmarks.runner import Case, Run
-from benchmarks.studies._robustness_page import figures, page
+from benchmarks.studies._robustness_page import figures, losses, page
 
-__all__ = ["cases", "figures", "page"]
+__all__ = ["cases", "figures", "losses", "page"]
 
 EXPONENTS = (2, 4, 6, 8, 10, 12, 14)
 SHAPE = {"N": 24, "M": 12, "K": 4}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchmarks.runner import Case, Run
-from benchmarks.studies._scaling_page import figures, page
+from benchmarks.studies._scaling_page import figures, losses, page
 
-__all__ = ["cases", "figures", "page"]
+__all__ = ["cases", "figures", "losses", "page"]
 
 BNB, ENUMERATE = Run("bnb"), Run("enumerate")
 ROWS = (1_000, 10_000, 100_000, 500_000)
@@ -27,7 +27,7 @@ def cases(quick: bool = False) -> list[Case]:
     full = [*rows, *columns, *groups, *listed, *threads]
     if not quick:
         return full
-    few = [rows[0], rows[1], columns[0], columns[1], listed[0]]
+    few = [rows[0], rows[1], listed[0]]
     return [replace(case, seeds=1, runs=case.runs[:1]) for case in few]
 
 

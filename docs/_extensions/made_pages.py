@@ -1,11 +1,12 @@
-"""Pages made from what the repository holds: one per page of benchmark results, and the help of every command.
+"""Pages made from what the repository holds: one per benchmark study, and the help of every command.
 
-They include or quote their source, so that no figure and no option is ever copied by hand.
+They are written anew by every build, so that no figure and no option is ever copied by hand.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,8 +18,12 @@ ROOT = Path(__file__).resolve().parents[2]
 def make(app: Sphinx) -> None:
     folder = Path(app.srcdir) / "_generated"
     wanted = {"command-line.md": _commands()}
-    for page in sorted((ROOT / "benchmarks" / "results").glob("*.md")):
-        wanted[f"results/{page.name.lower()}"] = _included(page, folder / "results")
+    results = ROOT / "benchmarks" / "results"
+    for study in (ROOT / "benchmarks" / "studies").glob("[!_]*.py"):
+        command = f"python -m benchmarks --study {study.stem}"
+        wanted[f"results/{study.stem}.md"] = f"# {study.stem}\n\nNot run yet: `{command}`.\n"
+    for page in results.glob("*.md"):
+        wanted[f"results/{page.name.lower()}"] = _moved(page, folder / "results")
     for name, text in wanted.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -27,11 +32,25 @@ def make(app: Sphinx) -> None:
     for path in folder.rglob("*.md"):
         if str(path.relative_to(folder)) not in wanted:
             path.unlink()
+    examples = {path.stem for path in (ROOT / "examples" / "gallery").glob("*.py")}
+    for path in (Path(app.srcdir) / "gallery").glob("plot_*"):  # what a renamed example has left behind
+        if path.name.partition(".")[0] not in examples:
+            path.unlink()
 
 
-def _included(page: Path, folder: Path) -> str:
-    source = os.path.relpath(page, folder)
-    return f"```{{include}} {source}\n:relative-images:\n:relative-docs: ./\n```\n"
+def _moved(page: Path, folder: Path) -> str:
+    """Return a page as it reads from another folder: other pages are there too, tables and pictures are not."""
+    back = os.path.relpath(page.parent, folder)
+
+    def moved(link: re.Match[str]) -> str:
+        target = link[1]
+        if "://" in target or target.startswith("#"):
+            return link[0]
+        if target.endswith(".md") and "/" not in target:
+            return f"]({target.lower()})"
+        return f"]({back}/{target})"
+
+    return re.sub(r"\]\(([^)\s]+)\)", moved, page.read_text(encoding="utf-8"))
 
 
 def _commands() -> str:

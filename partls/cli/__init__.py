@@ -5,6 +5,9 @@ One file per command; ``source`` reads DATA for all of them, ``output`` says wha
 
 from __future__ import annotations
 
+from importlib.metadata import version
+from typing import Annotated
+
 import typer
 
 from partls.cli import groups
@@ -33,6 +36,21 @@ app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None, pretty
 for command in (fit, predict, explain, compare, demo, verify):
     app.command()(command)
 app.add_typer(groups.app, name="groups")
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(f"partls {version('partls')}")
+        raise typer.Exit
+
+
+@app.callback(help=HELP)
+def options(
+    asked: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Take what belongs to no command."""
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from partls.cli import model_file, source
-from partls.cli.output import console, group_document, group_table, guarded, print_document
+from partls.cli.output import console, group_document, group_table, guarded, print_document, working
 
 
 @guarded
@@ -33,7 +33,8 @@ def demo(
     result = solve_instance(diabetes())
     partition, audit = result.instance.partition, result.audit()
     page = report or Path(tempfile.mkdtemp(prefix="partls-")) / "demo.html"
-    write_report(result, page)
+    with working("writing the report"):
+        write_report(result, page, title="The progression of diabetes", target="progression")
     if as_json:
         columns = partition.columns or ()
         print_document({

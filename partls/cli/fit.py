@@ -139,14 +139,15 @@ def fit(
     with cluster(search.scheduler) as client:
         problem = columns.read(spelling.open(data), memory=memory, kept_for=output.needs_rows, client=client)
         model, rows = _fitted(problem, objective, search, columns.ungrouped, client), problem.rows
+    units = " (standardised columns)" if columns.standardize else ""
     if output.out is not None:
         model_file.save(model, rows, problem.preparation, output.out)
         say_to_people(f"model saved to {output.out}")
     if as_json:
         print_document(_document(model, rows))
     else:
-        _show(model, rows, search.gap)
-    _write(model, output, columns.target, search.gap)
+        _show(model, rows, units, search.gap)
+    _write(model, output, columns.target, units, search.gap)
     code = exit_code(model.status_, model.gap_, search.gap)
     if code:
         _tell_unproven(model, output.out, search.checkpoint)
@@ -176,13 +177,13 @@ def _fitted(problem: source.Problem, objective: source.Objective, search: Search
     return model
 
 
-def _write(model: PartLSRegressor, output: Output, target: str, gap: float) -> None:
+def _write(model: PartLSRegressor, output: Output, target: str, units: str, gap: float) -> None:
     """Write the page and the proof, if they are wanted."""
     if output.report is not None:
         from partls.report import write_report
 
         with working("writing the report"):
-            write_report(model, output.report, title=f"What explains {target}", target=target)
+            write_report(model, output.report, title=f"What explains {target}{units}", target=target)
         say_to_people(f"report written to {output.report}")
     if output.certificate is not None:
         from partls.certificate import certify
@@ -201,10 +202,9 @@ def _tell_unproven(model: PartLSRegressor, out: Path | None, checkpoint: Path | 
     say(f"{model.status_.value}: no model can be more than {model.gap_:.2%} better; {saved}{more}")
 
 
-def _show(model: PartLSRegressor, rows: TrainingData, gap: float) -> None:
+def _show(model: PartLSRegressor, rows: TrainingData, units: str, gap: float) -> None:
     """Print the groups and what was proved."""
     result, facts = model._one_result(None), model._facts()[0]
-    units = " (standardised columns)" if rows.scale is not None else ""
     screen = console()
     screen.print(group_table(result.instance.partition, result.alpha, result.beta, units=units))
     colour = "bold yellow" if exit_code(result.status, result.gap, gap) else "bold green"

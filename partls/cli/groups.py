@@ -139,7 +139,8 @@ def check(
     if as_json:
         print_document({"ok": not problems, "problems": problems})
     elif not problems:
-        sizes = ", ".join(f"{name} ({len(members)})" for name, members in groups)
+        extent = Extent.of(columns)
+        sizes = ", ".join(f"{name} ({sum(len(extent.find(m)) for m in members)})" for name, members in groups)
         typer.echo(harmless(f"{file}: {len(columns)} columns in {len(groups)} groups: {sizes}"))
     for problem in problems:
         say(f"- {problem}")

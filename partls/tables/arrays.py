@@ -10,12 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.errors import InvalidInput
-from partls.tables.table import BATCH_ROWS, Table
+from partls.tables.table import BATCH_ROWS, Table, largest_unpacked
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-_UNPACKED, _EXPANSION = 64 * 2**20, 250  # larger files may unpack to so many times their own size
 
 
 class ArrayTable(Table):
@@ -66,9 +64,11 @@ def _load(path: str) -> dict[str, NDArray[Any]]:
     """Return all arrays of the file, which must not unpack to much more than it is."""
     try:
         with zipfile.ZipFile(path) as archive:
+            if any(name.startswith("xl/") for name in archive.namelist()):
+                raise InvalidInput(f"{path} is an Excel workbook: save the sheet as CSV, and give that file")
             packed = sum(entry.compress_size for entry in archive.infolist())
             unpacked = sum(entry.file_size for entry in archive.infolist())
-            if unpacked > max(_UNPACKED, _EXPANSION * packed):
+            if unpacked > largest_unpacked(packed):
                 raise InvalidInput(
                     f"{path} unpacks to {unpacked / 2**20:,.0f} MiB, {unpacked / max(packed, 1):,.0f} times its size: "
                     "this looks like a zip bomb; if you trust it, write it again with numpy.savez"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import TYPE_CHECKING
 
 from formulations.errors import InvalidInput
-from partls.tables.table import BATCH_ROWS, Table, kind_of
+from partls.tables.table import BATCH_ROWS, Table, kind_of, largest_unpacked
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -96,14 +97,21 @@ class ArrowTable(Table):
 
     def __init__(self, path: str) -> None:
         import pyarrow as pa
+        from pyarrow import dataset
 
         try:
             with pa.memory_map(path) as source, pa.ipc.open_file(source) as reader:
                 self._schema, self._n_batches = reader.schema, reader.num_record_batches
+            n_rows = dataset.dataset(path, format="ipc").count_rows()  # from the headers of the batches
         except (pa.ArrowException, OSError) as error:
             raise InvalidInput(f"{path} cannot be read as Arrow ({error})") from None
-        self._n_read = 0
-        super().__init__(path, _kinds(self._schema))
+        packed, unpacked = os.path.getsize(path), 8 * n_rows * len(self._schema)
+        if unpacked > largest_unpacked(packed):  # a batch is unpacked as a whole
+            raise InvalidInput(
+                f"{path} unpacks to {unpacked / 2**20:,.0f} MiB, {unpacked / packed:,.0f} times its size: this looks "
+                "like a zip bomb; if you trust it, write it again without compression"
+            )
+        super().__init__(path, _kinds(self._schema), n_rows)
 
     def _read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
@@ -112,16 +120,11 @@ class ArrowTable(Table):
         try:
             with pa.memory_map(self.path) as source, pa.ipc.open_file(source, options=wanted) as reader:
                 for i in range(self._n_batches):
-                    batch, self._n_read = reader.get_batch(i), i + 1
+                    batch = reader.get_batch(i)
                     for start in range(0, batch.num_rows, BATCH_ROWS):
                         yield batch.slice(start, BATCH_ROWS)
         except (pa.ArrowException, OSError) as error:
             raise InvalidInput(f"{self.path} is damaged ({error})") from None
-
-    @property
-    def share_read(self) -> float | None:
-        """The share of the file's record batches that were read."""
-        return float(self._n_read / max(self._n_batches, 1))
 
 
 def _kinds(schema: pa.Schema) -> list[tuple[str, str]]:

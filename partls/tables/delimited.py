@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any
 
 from formulations.errors import InvalidInput
-from partls.tables.table import Table, kind_of
+from partls.tables.table import EXPANSION, Table, kind_of, largest_unpacked
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,7 +23,6 @@ DELIMITERS = (",", ";", "\t", "|")
 _DECIMAL_COMMA = re.compile(r"(?<![\w,.])-?\d+,\d+(?![\w,.])")
 _HEAD = 1 << 16  # bytes looked at to find out how the file is written
 _BLOCK = 8 << 20  # bytes parsed at once; no row, and so no cell, can be longer
-_UNPACKED, _EXPANSION = 64 << 20, 250  # a gzip file that unpacks to more may have so many times its own size
 
 
 class DelimitedTable(Table):
@@ -150,7 +149,7 @@ class _Unpacked(io.RawIOBase):
     def __init__(self, file: IO[bytes], path: str) -> None:
         self._file, self._path = file, path
         self._unpacker = gzip.GzipFile(fileobj=file)
-        self._limit = max(_UNPACKED, _EXPANSION * os.path.getsize(path))
+        self._limit = largest_unpacked(os.path.getsize(path))
         self._unpacked = 0
 
     def readable(self) -> bool:
@@ -161,7 +160,7 @@ class _Unpacked(io.RawIOBase):
         self._unpacked += len(data)
         if self._unpacked > self._limit:
             raise InvalidInput(
-                f"{self._path} unpacks to more than {self._limit >> 20:,} MiB, {_EXPANSION} times its size: this looks "
+                f"{self._path} unpacks to more than {self._limit >> 20:,} MiB, {EXPANSION} times its size: this looks "
                 "like a zip bomb; if you trust it, unpack it yourself"
             )
         return data

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BATCH_ROWS = 32_768
+UNPACKED, EXPANSION = 64 * 2**20, 250  # bytes any file may unpack to; larger files to so many times their own size
 
 
 class Table(ABC):
@@ -79,6 +80,11 @@ class Table(ABC):
     def share_read(self) -> float | None:
         """How much of the file the current pass has read, where that is known before the end."""
         return None
+
+
+def largest_unpacked(packed: int) -> int:
+    """Return the number of bytes that a file of this size may unpack to before it counts as a bomb."""
+    return max(UNPACKED, EXPANSION * packed)
 
 
 def kind_of(dtype: pa.DataType) -> str:

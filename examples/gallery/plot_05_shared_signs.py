@@ -22,6 +22,7 @@ result = partls.solve(X[train], y[train], ["room"] * 8)
 
 
 def error(coef: np.ndarray) -> float:
+    """Return the mean squared error on the rows kept back."""
     residual = y[test] - y[train].mean() - (X[test] - X[train].mean(0)) @ coef
     return float(np.mean(residual**2))
 
@@ -31,6 +32,6 @@ place = np.arange(8)
 ax.bar(place - 0.2, plain, 0.4, label=f"least squares, test error {error(plain):.2f}", color="#9aa3a0")
 ax.bar(place + 0.2, result.coef, 0.4, label=f"one sign, test error {error(result.coef):.2f}", color="#0b6e4f")
 ax.axhline(0, color="black", linewidth=1)
-ax.set(xlabel="thermometer", ylabel="coefficient", title=f"beta = {result.beta[0]:.2f}, the truth is 2")
-ax.legend(frameon=False)
+ax.set(xlabel="thermometer", ylabel="coefficient", ylim=(-2, 1.3), title=f"beta = {result.beta[0]:.2f}, the truth is 2")
+ax.legend(frameon=False, loc="lower left")
 plt.show()

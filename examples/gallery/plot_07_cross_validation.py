@@ -2,8 +2,8 @@
 Choosing eta by cross-validation
 ================================
 
-``PartLSRegressorCV`` compresses the rows of each fold once and goes along the path from the largest eta to the smallest.
-Every single fit is proven optimal.
+``PartLSRegressorCV`` compresses the rows of each fold once and goes along the path from the largest eta to the
+smallest. Every single fit is proven optimal.
 """
 
 import matplotlib.pyplot as plt

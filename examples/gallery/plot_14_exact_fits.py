@@ -3,8 +3,8 @@ When every sign pattern fits
 ============================
 
 With many more columns than rows, almost every choice of signs fits the data exactly: Wendel's theorem gives the
-probability that a random one fits whatever the target is. It jumps from zero to one around M = 2N. Timings on data beyond
-that point measure how fast a zero is found, not a search.
+probability that a random one fits whatever the target is. It jumps from zero to one around M = 2N. Timings on data
+beyond that point measure how fast a zero is found, not a search.
 """
 
 from fractions import Fraction
