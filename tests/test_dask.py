@@ -45,7 +45,7 @@ def cut(draw: Callable[..., Any], n_rows: int) -> tuple[int, ...]:
     return tuple(np.diff([0, *cuts, n_rows]).tolist())
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_any_chunking_has_the_objective_of_the_rows_in_memory(data: st.DataObject) -> None:
     family = data.draw(st.sampled_from(sorted(FAMILIES)))

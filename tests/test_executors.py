@@ -17,10 +17,12 @@ import numpy as np
 import pytest
 
 import partls
+from benchmarks.schedule import Recorder, Step, enlarged, replay
 from formulations.equivalent_rows import compact
 from partls import InvalidInput, Status, WorkersLost, branch_and_bound
 from partls.search import executors, worker
 from partls.search.crew import Threads
+from partls.search.window import window_and_budget
 from relaxations.unconstrained import UnconstrainedRelaxation
 from tests.families import FAMILIES, correlated
 from tests.strategies import Tiny
@@ -220,3 +222,32 @@ def test_a_packed_instance_is_the_same_problem(options: dict[str, Any]) -> None:
     coef = rng.normal(size=6)
     assert small.objective(coef, 3.0) == pytest.approx(instance.objective(coef, 3.0), rel=REDUCTION * 100)
     assert compact(small) is small
+
+
+# The schedule, as the benchmarks replay it
+
+
+def test_the_window_grows_with_the_nodes_alone() -> None:
+    assert window_and_budget(0, 16, 512) == (16, 512)
+    sizes = [window_and_budget(10**e, 16, 512) for e in range(12)]
+    assert sizes == sorted(sizes) and sizes[-1] == (4096, 32_768)
+    for e, (window, budget) in enumerate(sizes):
+        assert window * budget <= max(10**e / 16, 16 * 512) or window == 16 or budget == 512
+
+
+def test_a_recorded_schedule_can_be_replayed(small_tasks: None) -> None:
+    recorder = Recorder()
+    assert fingerprint(solved(executor=recorder)) == alone()
+    steps = recorder.steps
+    assert len(steps) > 50 and all(step.after <= i for i, step in enumerate(steps))
+    work = sum(step.seconds for step in steps)
+    longest = max(step.seconds for step in steps)
+    times = [replay(steps, workers, 0.0) for workers in (1, 2, 8, 64)]
+    assert times[0] >= work and times[1] >= work / 2 and times[3] >= longest
+    assert times[0] > times[1] > times[3]
+    assert replay(steps, 8, 0.01) > times[2]
+    alike = [Step(max(0, i - 15), 1.0) for i in range(64)]  # a window of 16, tasks of a second each
+    assert replay(alike, 16, 0.0) == pytest.approx(4.0, abs=0.2)
+    assert replay(alike, 1000, 0.0) == pytest.approx(4.0, abs=0.2)  # no more than the window
+    larger = sum(step.seconds for step in enlarged(steps, 2000, 3))
+    assert work < larger < 4 * work  # what comes after the first 2000 nodes, twice as many

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +14,21 @@ from benchmarks.datasets.data_file import FileProblem
 
 WORKERS = 2
 BLOCK = 131_072  # rows, as in the file
+
+
+def _blocks(path: str, N: int, M: int) -> Any:
+    """Return X and y beside each other as a Dask array, each block to be loaded by its worker."""
+    import dask
+    import dask.array as da
+
+    sizes = [min(BLOCK, N - start) for start in range(0, N, BLOCK)]
+    load = dask.delayed(_load)
+    parts = [da.from_delayed(load(path, i * BLOCK, size), (size, M + 1), float) for i, size in enumerate(sizes)]
+    return da.concatenate(parts)
+
+
+def _load(path: str, start: int, size: int) -> np.ndarray:
+    return np.array(np.load(path, mmap_mode="r")[start : start + size])
 
 
 class _Tall(Method):
@@ -28,7 +45,6 @@ class _Tall(Method):
         self.run()
 
     def set_up(self, problem: FileProblem, time_limit: float) -> None:
-        import dask.array as da
         from distributed import wait
 
         from benchmarks.clusters import client
@@ -36,11 +52,9 @@ class _Tall(Method):
         self._client, self._problem, self._time_limit = client(WORKERS), problem, time_limit
         partls.solve([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0])  # loads the kernel before the clock starts
         if self.source == "memory":
-            blocks = [np.asarray(problem.X[i : i + BLOCK]) for i in range(0, len(problem.X), BLOCK)]
-            targets = [np.asarray(problem.y[i : i + BLOCK]) for i in range(0, len(problem.y), BLOCK)]
-            self._X = da.concatenate([da.from_array(block, chunks=-1) for block in blocks]).persist()
-            self._y = da.concatenate([da.from_array(block, chunks=-1) for block in targets]).persist()
-            wait([self._X, self._y])
+            rows = _blocks(str(Path(problem.path).with_suffix(".npy")), *problem.X.shape).persist()
+            wait(rows)
+            self._X, self._y = rows[:, :-1], rows[:, -1]
 
     def answer(self) -> Answer:
         return Answer("done")

@@ -36,19 +36,23 @@ def _label(row: Row) -> str:
     }[row["method"]]
 
 
+def _which(row: Row) -> tuple[str, int]:
+    return row["case"], row["seed"]
+
+
 def _tree(rows: list[Row]) -> str:
     """How much faster, how efficient, what a subtree costs beyond its own work."""
     own = [row for row in rows if row["case"].startswith("tree") and row["seconds"]]
     if not own:
         return ""
-    alone = {row["seed"]: row for row in select(own, method="bnb")}
+    alone = {_which(row): row for row in select(own, method="bnb")}
     lines = []
     for label in dict.fromkeys(_label(row) for row in own):
         group = [row for row in own if _label(row) == label]
-        gains = [alone[row["seed"]]["seconds"] / row["seconds"] for row in group]
-        workers = json.loads(group[0]["method_settings"]).get("workers") or json.loads(
-            group[0]["method_settings"]).get("n_jobs") or 1
-        extra = [row["nodes"] / alone[row["seed"]]["nodes"] - 1 for row in group]
+        gains = [alone[_which(row)]["seconds"] / row["seconds"] for row in group]
+        settings = json.loads(group[0]["method_settings"])
+        workers = settings.get("workers") or settings.get("n_jobs") or 1
+        extra = [row["nodes"] / alone[_which(row)]["nodes"] - 1 for row in group]
         gain = statistics.median(gains)
         lines.append([
             label, duration(statistics.median(row["seconds"] for row in group)), f"{number(gain)}x",
@@ -56,9 +60,9 @@ def _tree(rows: list[Row]) -> str:
         ])
     headers = ("who explores", "median", "speed-up", "efficiency", "overhead per subtree", "nodes that one thread "
                "would not explore")
-    shape = "N = {N}, M = {M}, K = {K}".format(**own[0])
+    trees = "; ".join("N = {N}, M = {M}, K = {K}: {nodes:,} nodes".format(**row) for row in alone.values())
     told = (
-        f"{shape}, {len(alone)} problem(s), {number(statistics.median(row['nodes'] for row in alone.values()))} nodes. "
+        f"{trees}. "
         "*Overhead* is the time of all workers that is not spent in a subtree, shared among the subtrees: messages, "
         "merging, waiting at the end."
     )
@@ -73,13 +77,13 @@ def _overhead(group: list[Row], workers: int) -> str:
     return duration(max(statistics.median(values), 0.0)) if values else "-"
 
 
-def _verdict(own: list[Row], alone: dict[int, Row]) -> str:
+def _verdict(own: list[Row], alone: dict[tuple[str, int], Row]) -> str:
     two = [row for row in select(own, method="bnb_dask") if json.loads(row["method_settings"])["workers"] == 2]
     if not two:
         return ""
-    threads = {row["seed"]: row["seconds"] for row in select(own, method="bnb_threads")}
-    gain = statistics.median(alone[row["seed"]]["seconds"] / row["seconds"] for row in two)
-    beside = statistics.median(threads[row["seed"]] / row["seconds"] for row in two)
+    threads = {_which(row): row["seconds"] for row in select(own, method="bnb_threads")}
+    gain = statistics.median(alone[_which(row)]["seconds"] / row["seconds"] for row in two)
+    beside = statistics.median(threads[_which(row)] / row["seconds"] for row in two)
     serial = min(row["seconds"] for row in alone.values())
     verdict = "met" if gain >= SPEED_UP_MUST else "missed"
     if serial < SERIAL_MUST:
