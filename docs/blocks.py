@@ -122,7 +122,7 @@ def check_page(path: Path, folder: Path, *, update: bool = False) -> list[str]:
 def _run(block: Block, path: Path, names: dict[str, Any]) -> str:
     where = f"{path.name}, line {block.line}"
     if block.language == "bash":
-        return _run_bash(block.code, where)
+        return run_bash(block.code, where)
     named = FILE.match(block.code)
     if named:
         Path(named[1]).write_text(block.code, encoding="utf-8")
@@ -137,7 +137,7 @@ def _run(block: Block, path: Path, names: dict[str, Any]) -> str:
     return printed.getvalue()
 
 
-def _run_bash(code: str, where: str) -> str:
+def run_bash(code: str, where: str) -> str:
     """Run commands as the reader would, with this tree's packages and this Python's scripts."""
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     scripts = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])

@@ -89,13 +89,21 @@ def fit_by_name(X: pd.DataFrame, y: pd.Series, groups: Partition) -> Pipeline:
     return make_pipeline(encode, PartLSRegressor(paired, **OPTIONS)).fit(X, y)
 
 
-def fit_by_position(encode: ColumnTransformer, X: pd.DataFrame, y: pd.Series, groups: Partition) -> PartLSRegressor:
-    """Return the published model: the one-hot codes stand at the end, their groups where the words once stood."""
-    features = list(X.columns)
+def fit_by_position(encode: ColumnTransformer, X: pd.DataFrame, y: pd.Series, groups: Partition
+                    ) -> tuple[PartLSRegressor, np.ndarray]:
+    """Return the published model, and which of its columns are in a group that is not theirs.
+
+    The one-hot codes stand at the end, their groups where the words once stood.
+    """
+    features, own = list(X.columns), groups.align(X.columns).labels
     codes = encoded_groups({name: [name] for name in CODED}, encode, ungrouped="free")
-    columns = [name for name in features if name not in codes] + [code for name in CODED for code in codes[name]]
-    labels = np.repeat(groups.align(features).labels, [len(codes.get(name, [name])) for name in features])
-    return PartLSRegressor(labels, **OPTIONS).fit(encode.transform(X)[columns].to_numpy(), y)
+    order = [name for name in features if name not in codes] + CODED
+    columns = [column for name in order for column in codes.get(name, [name])]
+    width = {name: len(codes.get(name, [name])) for name in features}
+    labels = np.repeat(own, [width[name] for name in features])
+    rightful = np.repeat([own[features.index(name)] for name in order], [width[name] for name in order])
+    model = PartLSRegressor(labels, **OPTIONS).fit(encode.transform(X)[columns].to_numpy(), y)
+    return model, labels != rightful
 
 
 def draw(model: PartLSRegressor, encoded: pd.DataFrame, y: pd.Series, folder: Path) -> None:
@@ -128,9 +136,10 @@ def main(train: str, table: str, folder: str = ".") -> None:
     encoded = encode.transform(X)
     print(model.summary(max_features=5))
     error = np.abs(model.predict(encoded) - y).mean()
-    published = fit_by_position(encode, X, y, groups)
+    published, misplaced = fit_by_position(encode, X, y, groups)
     print(f"\npaired by name:     norm {np.sqrt(model.objective_):.4f}, mean absolute error {error:.2f}")
     print(f"paired by position: norm {np.sqrt(published.objective_):.4f}, as published")
+    print(f"{misplaced.sum()} of {len(misplaced)} columns are then in a group that is not theirs")
     draw(model, encoded, y, Path(folder))
 
 

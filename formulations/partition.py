@@ -93,7 +93,8 @@ class Partition:
             groups = {"all": range(extent.n)}
         if isinstance(groups, Mapping):
             return cls.from_dict(groups, extent.n, extent.names, ungrouped=ungrouped)
-        if not isinstance(groups, Collection) or isinstance(groups, Set | bytes):
+        single = np.shape(groups) == () if isinstance(groups, np.ndarray) else isinstance(groups, Set | bytes)
+        if single or not isinstance(groups, Collection):
             accepted = "labels, {name: [columns]}, lists of columns, a 0/1 matrix, a file path or a Partition"
             raise InvalidInput(f"groups cannot be a {type(groups).__name__}; give {accepted}")
         if _is_matrix(groups, extent.n):

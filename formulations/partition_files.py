@@ -309,7 +309,7 @@ def _read_toml(text: str) -> GroupFile:
     """Return the groups of a ``[groups]`` table whose entries are lists of column names."""
     try:
         table = tomllib.loads(text).get("groups")
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInput(f"this is not valid TOML ({error})") from None
     if not isinstance(table, dict):
         raise InvalidInput('there is no [groups] table; write [groups] and below it name = ["column", ...]')

@@ -121,14 +121,15 @@ class SearchProgress(AbstractContextManager["SearchProgress"]):
 
 
 def bar(enabled: bool) -> Progress:
-    """Return a row of progress on standard error: what is done, a bar, facts and time; it goes when the work ends."""
+    """Return a row of progress on a terminal: what is done, a bar, facts and time; it goes when the work ends."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+    console = Console(stderr=True)
     return Progress(
         TextColumn("{task.description}", markup=False), BarColumn(bar_width=_BAR_WIDTH),
         TextColumn("{task.fields[told]}", markup=False), TimeElapsedColumn(),
-        console=Console(stderr=True), transient=True, disable=not enabled,
+        console=console, transient=True, disable=not (enabled and console.is_terminal),
     )
 
 

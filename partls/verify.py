@@ -66,7 +66,6 @@ _AT_ONCE = 256  # boxes
 _SIGNS = {"+": 1, "-": -1, "0": 0}
 
 
-
 @dataclass(frozen=True)
 class Verification:
     """What has been proved: no solution has an objective below ``lower_bound``.
@@ -82,6 +81,20 @@ class Verification:
     n_boxes: int
     contribution_limit: float | None
     mode: str
+
+    def __str__(self) -> str:
+        """Say in words what has been proved, its conditions included."""
+        problem = self.problem
+        penalty = f", eta {problem.eta:g} ({problem.penalty})" if problem.eta else ""
+        lines = [
+            f"verified ({self.mode}): {problem.n_rows} rows, {problem.n_columns} columns, {problem.n_groups} groups"
+            f"{penalty}, {self.n_boxes} boxes",
+            f"the model has objective {self.objective!r}; no solution is below {self.lower_bound!r}",
+        ]
+        if self.contribution_limit is not None:
+            limit = f"{self.contribution_limit:g} times the target's norm"
+            lines.append(f"among the solutions in which no column contributes more than {limit}")
+        return "\n".join(lines)
 
 
 def verify(

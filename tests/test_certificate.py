@@ -20,9 +20,10 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import partls
-from partls import InvalidInput, Status, VerificationError, exact_integers
+from partls import InvalidInput, SignPattern, Status, VerificationError, exact_integers
 from partls.certificate_file import read_certificate, sealed
 from partls.cli import app
+from partls.fingerprint import data_of, problem_of
 from tests.families import FAMILIES, correlated, overdetermined
 from tests.oracles import brute_force
 from tests.strategies import Tiny, instances
@@ -553,6 +554,73 @@ def test_both_gram_matrices_are_exact(scale: float, weighted: bool) -> None:
     w = [1.0] * len(table) if weights is None else weights.tolist()
     expected = sum(Fraction(w[n]) * Fraction(table[n, 0]) * Fraction(table[n, 2]) for n in range(len(table)))
     assert Fraction(G[0, 2], 2**unit) == expected
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_the_size_of_a_target_is_what_the_intercept_leaves(fit_intercept: bool, weighted: bool) -> None:
+    """It scales the smallest tolerance that is accepted: too large a size would accept too much."""
+    case = correlated(3)
+    weights = np.arange(1.0, len(case.y) + 1.0) if weighted else None
+    instance = partls.Instance(
+        case.X, case.y + 5.0, case.labels, fit_intercept=fit_intercept, sample_weight=weights
+    )
+    data, problem = data_of(instance), problem_of(instance, SignPattern.free(instance.n_groups))
+    w = np.ones(len(case.y)) if weights is None else weights
+    y = case.y + 5.0 - (w @ (case.y + 5.0) / w.sum() if fit_intercept else 0.0)
+    for exact in (False, True):
+        size = verifier().Checker(data, problem, exact=exact).size
+        assert float(size) == pytest.approx(w @ y**2, rel=1e-11)
+
+
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+@pytest.mark.parametrize("penalize_intercept", [False, True])
+def test_no_penalty_bounds_a_column_without_a_group(penalty: str, penalize_intercept: bool) -> None:
+    """A coefficient that is taken for bounded, and is not, would make a proof of nothing."""
+    rng = np.random.default_rng(5)
+    instance = partls.Instance(
+        rng.normal(size=(8, 4)), rng.normal(size=8), [0, -1, 1, 1], eta=2.0, penalty=penalty, ungrouped="free",
+        penalize_intercept=penalize_intercept,
+    )
+    assert instance.partition.labels.tolist() == [0, -1, 1, 1]
+    data, problem = data_of(instance), problem_of(instance, SignPattern.free(instance.reduction.n_groups))
+    for exact in (False, True):
+        checker = verifier().Checker(data, problem, exact=exact)
+        assert checker.unbounded.tolist() == ([1] if penalize_intercept else [1, 4])
+        priced = [penalty == "l1" and grouped for grouped in (True, False, True, True, penalize_intercept)]
+        assert [bool(half) for half in checker.half] == priced
+
+
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+def test_the_reach_of_a_coefficient_is_that_of_the_theory(penalty: str) -> None:
+    """F / eta or sqrt(F / eta) with a penalty; else rho 2^(k/2) / ||column||, rho with what the others contribute."""
+    rng = np.random.default_rng(5)
+    X, y, eta, top, k = rng.normal(size=(8, 4)), rng.normal(size=8), 2.0, 3.0, 30
+    options = {"eta": eta, "penalty": penalty, "ungrouped": "free", "fit_intercept": False}
+    instance = partls.Instance(X, y, [0, -1, 1, 2], **options)
+    data, problem = data_of(instance), problem_of(instance, SignPattern.free(3))
+    size = top / eta if penalty == "l1" else np.sqrt(top / eta)
+    norms = np.sqrt(np.square(X).sum(axis=0) + (eta if penalty == "l2" else 0.0))
+    rho = np.sqrt(top) + np.linalg.norm(y) + size * norms[[0, 2, 3]].sum()
+    for exact in (False, True):
+        checker = verifier().Checker(data, problem, exact=exact)
+        reach = [float(bound) for bound in checker.reach(top, k, None)]
+        expected = [size, rho * 2 ** (k / 2) / np.linalg.norm(X[:, 1]), size, size]
+        assert reach == pytest.approx(expected, rel=1e-9)
+        assert checker.reach(top, None, None)[1] is None
+        limited = checker.reach(top, None, 10)[1]
+        assert float(limited) == pytest.approx(2**10 * np.linalg.norm(y) / np.linalg.norm(X[:, 1]), rel=1e-9)
+
+
+@pytest.mark.parametrize("field", ["eta", "objective", "tolerance"])
+def test_numbers_below_zero_are_refused(field: str, tmp_path: Path) -> None:
+    case = correlated(3)
+    partls.solve(case.X, case.y, case.labels, certificate=tmp_path / "c.json")
+    document = json.loads((tmp_path / "c.json").read_text())
+    part = document["problem"] if field == "eta" else document
+    part[field] = -0.5
+    with pytest.raises(InvalidInput, match=f"{field} is malformed"):
+        read_certificate(sealed(document))
 
 
 def test_digit_products_are_exact() -> None:

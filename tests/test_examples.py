@@ -39,4 +39,5 @@ def test_the_ames_analysis_pairs_by_name_and_reproduces_the_mispairing(tmp_path,
     assert "optimal" in said and "KitchenQual" in said
     norms = [float(line.split("norm ")[1].split(",")[0]) for line in said.splitlines() if line.startswith("paired")]
     assert norms[0] < norms[1]
+    assert 0 < int(said.splitlines()[-1].split(" of ")[0]) < 50
     assert (tmp_path / "ames.png").stat().st_size > 10_000

@@ -358,6 +358,7 @@ def test_unknown_groups_are_refused() -> None:
         (pd.DataFrame({"name": COLUMNS, "a": 1}), ["holds only 0 and 1", "row 0, column 0 is 'area'"]),
         ({"area", "rooms"}, ["groups cannot be a set; give labels"]),
         (3, ["groups cannot be a int"]),
+        (np.array(None), ["groups cannot be a ndarray"]),
     ],
 )
 def test_errors_name_what_is_wrong(groups: Written, fragments: list[str]) -> None:

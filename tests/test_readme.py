@@ -49,6 +49,15 @@ def test_the_figures_are_those_of_the_benchmark():
     assert [figure for figure in figures if f" {figure} " not in page] == []
 
 
+def test_every_file_it_links_to_is_there():
+    links = re.findall(r"\]\((?!https?:)([^)#\s]+)|(?:href|src)=\"([^\"]+)\"", README)
+    targets = {first or second for first, second in links}
+    assert len(targets) > 15
+    # Pictures of results are written by the benchmarks, some of which take an hour.
+    missing = [name for name in targets if not (ROOT / name).exists() and not name.startswith("benchmarks/results/")]
+    assert missing == []
+
+
 @pytest.mark.parametrize("name", ["demo", "test"])
 def test_setup_command_is_marked_once_and_is_one_line(name):
     blocks = re.findall(rf"^<!-- setup: {name} -->\n```bash\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)

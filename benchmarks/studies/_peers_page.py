@@ -50,7 +50,8 @@ def _cell(rows: Sequence[Row]) -> str:
     if timing(rows).runs:
         return f"{timing(rows)}{f' ({wrong} WRONG)' if wrong else ''}"
     reason = rows[0]["reason"]
-    return "no bound" if "big-M" in reason else "too many" if "patterns" in reason else rows[0]["status"]
+    words = {"big-M": "no bound", "patterns": "too many", "licence": "licence"}
+    return next((word for key, word in words.items() if key in reason), rows[0]["status"])
 
 
 def _verdict(rows: Sequence[Row], keys: Sequence[str]) -> str:
@@ -121,20 +122,21 @@ def _dots(rows: Sequence[Row], titles: dict[str, str], title: str) -> Any:
         figure, ax = plt.subplots(figsize=(10, height), layout="constrained")
         shown = set()
         for place, key in enumerate(titles):
-            own = select(rows, case=key)
+            own, cut = select(rows, case=key), 0
             for method in dict.fromkeys(row["method"] for row in own):
                 chosen = timing(select(own, method=method))
                 if not chosen.runs or method not in COLOURS:
                     continue
-                marker = ">" if chosen.censored else "o"
                 shown.add(method)
                 size = 11 if method == "bnb" else 8
-                ax.plot([chosen.seconds], [place], marker, color=COLOURS[method], markersize=size, zorder=3)
-                if chosen.censored:
-                    ax.plot([chosen.seconds, 1.6 * chosen.seconds], [place, place], color=COLOURS[method], linewidth=1)
+                if chosen.censored:  # all at the limit: side by side
+                    ax.plot([chosen.seconds * 1.25**cut], [place], ">", color=COLOURS[method], markersize=size)
+                    cut += 1
+                else:
+                    ax.plot([chosen.seconds], [place], "o", color=COLOURS[method], markersize=size, zorder=3)
         ax.set_yticks(range(len(titles)), list(titles.values()))
         ax.invert_yaxis()
-        ax.set(xscale="log", xlabel="seconds (median; an arrow: cut by the time limit)", title=title)
+        ax.set(xscale="log", xlabel="seconds (median); arrows, side by side: cut by the time limit", title=title)
         for method in (method for method in COLOURS if method in shown):
             ax.plot([], [], "o", color=COLOURS[method], label=NAMES[method])
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))

@@ -112,7 +112,8 @@ def figures(rows: list[Row]) -> dict[str, Any]:
             axes[0][column].set(xscale="log", yscale="log", title=fixed, ylabel="seconds" if column == 0 else "")
             axes[1][column].set(xscale="log", yscale="log", xlabel=letter, ylabel="MiB" if column == 0 else "")
             if axes[0][column].lines:
-                axes[0][column].legend()
+                axes[0][column].set_ylim(top=8 * axes[0][column].get_ylim()[1])  # room for the legend
+                axes[0][column].legend(loc="upper left")
         for ax in axes[:, 2]:
             ax.set_xticks([5, 10, 20, 30], ["5", "10", "20", "30"])
             ax.set_xticks([], minor=True)

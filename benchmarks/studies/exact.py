@@ -26,11 +26,12 @@ QUICK_PEERS = tuple(Run(name, time_limit=10) for name in ("reference_bnb", "guro
 SLOW_PEERS = tuple(
     Run(name, time_limit=10, seeds=1) for name in ("scip_miqp", "cvxpy_scip", "enumerate", "reference_enumeration")
 )
+MIXED_INTEGER = ("gurobi_miqp", "daqp_miqp", "scip_miqp", "cvxpy_scip")
 HARD = {  # case -> dataset and settings: nothing here is fitted exactly
     "hard-square-corr0": ("synthetic", {"N": 100, "M": 90, "K": 15}),
     "hard-square-corr5": ("synthetic", {"N": 100, "M": 90, "K": 15, "corr": 0.5}),
     "hard-square-corr9": ("synthetic", {"N": 100, "M": 90, "K": 15, "corr": 0.9}),
-    "hard-wide": ("synthetic", {"N": 100, "M": 150, "K": 15}),
+    "hard-wide": ("synthetic", {"N": 100, "M": 150, "K": 12}),
     "hard-subset-sum": ("subset_sums", {"K": 16}),
     "hard-polynomial": ("polynomial", {"N": 200, "K": 12, "degree": 6}),
     "hard-k50": ("synthetic", {"N": 500, "M": 200, "K": 50}),
@@ -54,6 +55,7 @@ def _speed_cases() -> list[Case]:
         synthetic("enumerate-k12", 200, 60, 12, ENUMERATE, Run("reference_enumeration"), BNB, time_limit=300),
         synthetic("miqp-k10", 200, 80, 10, BNB, Run("gurobi_miqp"), Run("daqp_miqp"), Run("scip_miqp"),
                   Run("cvxpy_scip", time_limit=60, seeds=1), time_limit=120),
+        synthetic("miqp-k5", 60, 20, 5, BNB, *(Run(name) for name in MIXED_INTEGER), REFERENCE),
         synthetic("fit-10000", 10_000, 81, 8, BNB, Run("lstsq")),
         synthetic("fit-100000", 100_000, 90, 9, BNB, Run("lstsq")),
         synthetic("bnb-k100", 1000, 250, 100, BNB, time_limit=120),
@@ -141,7 +143,8 @@ GOALS = (
     Goal("bnb vs Gurobi, big-M MIQP", "miqp-k10", (200, 80, 10), "gurobi_miqp", "faster", 10, 50),
     Goal("bnb vs SCIP, big-M MIQP", "miqp-k10", (200, 80, 10), "scip_miqp", "faster", 500, 5000),
     *(
-        Goal(f"bnb vs {title}", "miqp-k10", (200, 80, 10), peer, "faster", None, 1)
+        Goal(f"bnb vs {title}", case, shape, peer, "faster", None, 1)
+        for case, shape in (("miqp-k5", (60, 20, 5)), ("miqp-k10", (200, 80, 10)))
         for title, peer in (("DAQP, big-M MIQP", "daqp_miqp"), ("CVXPY + SCIP, as typed", "cvxpy_scip"))
     ),
     Goal("whole fit vs numpy.linalg.lstsq", "fit-10000", (10_000, 81, 8), "lstsq", "fraction", 1.0, 0.5),

@@ -102,7 +102,7 @@ class Columns:
     """Which columns of DATA are what, and how they become numbers."""
 
     target: Annotated[str, typer.Option(metavar="COL", help="Column to explain.")]
-    groups: Annotated[Path, typer.Option(metavar="FILE", help="Groups: TOML, a feature,group table or a 0/1 table.")]
+    groups: Annotated[Path, typer.Option(metavar="FILE", help="TOML or a table; see groups init.")]
     weights: Weights = None
     drop: Drop = None
     encode: Annotated[

@@ -12,7 +12,6 @@ from formulations.errors import VerificationError
 from partls.cli import source
 from partls.cli.bundles import unbundled
 from partls.cli.output import guarded, print_document, say, working
-from partls.verify import Verification
 from partls.verify import verify as check
 
 NOT_VERIFIED = 1
@@ -54,19 +53,4 @@ def verify(
     if as_json:
         print_document({"verified": True, **asdict(proved)})
     else:
-        typer.echo(_summary(proved))
-
-
-def _summary(proved: Verification) -> str:
-    """Return in words what has been proved, its conditions included."""
-    problem = proved.problem
-    penalty = f", eta {problem.eta:g} ({problem.penalty})" if problem.eta else ""
-    lines = [
-        f"verified ({proved.mode}): {problem.n_rows} rows, {problem.n_columns} columns, {problem.n_groups} groups"
-        f"{penalty}, {proved.n_boxes} boxes",
-        f"the model has objective {proved.objective!r}; no solution is below {proved.lower_bound!r}",
-    ]
-    if proved.contribution_limit is not None:
-        limit = f"{proved.contribution_limit:g} times the target's norm"
-        lines.append(f"among the solutions in which no column contributes more than {limit}")
-    return "\n".join(lines)
+        typer.echo(str(proved))
