@@ -7,7 +7,7 @@ from benchmarks.studies._distributed_page import figures, page
 
 __all__ = ["cases", "figures", "page"]
 
-TREE = {"N": 400, "M": 300, "K": 60, "corr": 0.5}
+TREES = ((260, 208, 52), (300, 240, 60), (340, 272, 68))  # about 170,000, 130,000 and more than 500,000 nodes
 ONE, THREADS, RECORDED = Run("bnb"), Run("bnb_threads", {"n_jobs": 2}), Run("bnb_recorded")
 DASK = tuple(Run("bnb_dask", {"workers": workers}) for workers in (1, 2))
 TALL = {"memory": ("tall_sum", "tall_fold", "tall_tsqr", "tall_fit"), "parquet": ("tall_sum", "tall_fold", "tall_fit")}
@@ -15,7 +15,7 @@ ROWS = 2_000_000
 
 
 def cases(quick: bool = False) -> list[Case]:
-    """Return a tree that takes one thread half a minute and more, and data of a gigabyte."""
+    """Return trees that take one thread half a minute and more, and data of a gigabyte."""
     if quick:
         tall = [Run(name, {"source": "memory"}) for name in TALL["memory"]] + [Run("tall_fit", {"source": "parquet"})]
         return [
@@ -27,4 +27,9 @@ def cases(quick: bool = False) -> list[Case]:
              tuple(Run(name, {"source": source}) for name in names), seeds=3)
         for source, names in TALL.items()
     ]
-    return [Case("tree", "synthetic", TREE, (ONE, THREADS, *DASK, RECORDED), seeds=3, time_limit=600), *tall]
+    trees = [
+        Case(f"tree-k{K}", "synthetic", {"N": N, "M": M, "K": K}, (ONE, THREADS, *DASK, RECORDED), seeds=1,
+             time_limit=900)
+        for N, M, K in TREES
+    ]
+    return [*trees, *tall]
