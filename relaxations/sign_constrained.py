@@ -81,7 +81,8 @@ def _nonnegative_least_squares(A: Floats, z: Floats, cost: Floats, constrained: 
         eligible[list(refused)] = False
         if not eligible.any():
             return x
-        entering = int(np.argmax(np.where(eligible, descent / np.maximum(norms, 1e-300), -np.inf)))
+        slope = np.divide(descent, norms, out=np.full_like(norms, -np.inf), where=eligible)
+        entering = int(np.argmax(slope))
         moved = _enter(A, z, cost, constrained, passive, x, entering)
         if moved is None:
             refused.add(entering)
