@@ -7,7 +7,7 @@ from benchmarks.studies._distributed_page import figures, page
 
 __all__ = ["cases", "figures", "page"]
 
-TREES = ((260, 208, 52), (300, 240, 60), (340, 272, 68))  # about 170,000, 130,000 and more than 500,000 nodes
+TREES = ((300, 240, 60), (330, 264, 66))  # about 130,000 and 230,000 nodes
 ONE, THREADS, RECORDED = Run("bnb"), Run("bnb_threads", {"n_jobs": 2}), Run("bnb_recorded")
 DASK = tuple(Run("bnb_dask", {"workers": workers}) for workers in (1, 2))
 TALL = {"memory": ("tall_sum", "tall_fold", "tall_tsqr", "tall_fit"), "parquet": ("tall_sum", "tall_fold", "tall_fit")}
