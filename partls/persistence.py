@@ -207,11 +207,12 @@ def _read(document: _Checked) -> SavedModel:
     columns = None if document.get("columns", list, type(None)) is None else document.strings("columns")
     groups = document.part("groups")
     labels = groups.get("labels", list)
-    if not all(isinstance(label, int) and not isinstance(label, bool) for label in labels):
-        raise InvalidInput('"labels" in "groups" should hold whole numbers')
+    names = groups.strings("names")
+    if not all(type(label) is int and -1 <= label < len(names) for label in labels):
+        raise InvalidInput('"labels" in "groups" should hold whole numbers from -1 to the number of names less one')
     if columns is not None and len(set(columns)) < len(columns):
         raise InvalidInput("a column name occurs twice")
-    partition = Partition(tuple(groups.strings("names")), np.array(labels, dtype=np.intp), _tuple(columns))
+    partition = Partition(tuple(names), np.array(labels, dtype=np.intp), _tuple(columns))
     training = document.part("training")
     n_rows = training.get("rows", int)
     if training.value != _training(n_rows, partition.n_columns, columns):
