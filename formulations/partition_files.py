@@ -227,7 +227,10 @@ def read_file(path: Path) -> GroupFile:
     text = _read_text(path)
     if path.suffix.lower() == ".toml":
         return _read_toml(text)
-    (_, header), *body = _read_rows(text)
+    rows = _read_rows(text)
+    if not rows:  # nothing but delimiters
+        raise InvalidInput("the file is empty")
+    (_, header), *body = rows
     _check_rows(header, body)
     is_long = len(header) == 2 and header[1].casefold() == "group"
     groups = _long_groups(body) if is_long else _table_groups(header[1:], body)

@@ -492,3 +492,11 @@ def test_suggestion_and_listing() -> None:
     assert suggestion("zzz", COLUMNS) == ""
     assert listing(["a", 1]) == '"a", 1'
     assert listing(range(7)) == "0, 1, 2, 3, 4 and 2 more"
+
+
+@pytest.mark.parametrize("content", [",", ",,\n,,", "\t\t\n"])
+def test_a_file_of_nothing_but_delimiters_is_empty(content, tmp_path):
+    path = tmp_path / "groups.tsv"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(InvalidInput, match="the file is empty"):
+        Partition.from_file(path)
