@@ -151,10 +151,10 @@ class _Search:
         with SearchProgress(self._options.progress) as progress:
             try:
                 try:
-                    self._run(progress)
+                    self._run_to_a_proof(progress)
                 except Contradiction as found:
                     self._start_over(found)
-                    self._run(progress)
+                    self._run_to_a_proof(progress)
             finally:
                 self._save(now=True)  # also when the workers are lost
             self._proved = max(self._proved, self._certified_bound())
@@ -172,6 +172,28 @@ class _Search:
         self._open, self._closed, self._proved = self._frontier([Subtree(self._root)]), inf, 0.0
         self._in_hand.clear()
         self._stop = np.zeros(1, np.uint8)
+
+    def _run_to_a_proof(self, progress: SearchProgress) -> None:
+        """Search until the gap is closed by certified bounds, not by the word of the subtrees left open."""
+        self._run(progress)
+        while self._limit is None and self._reopen():
+            self._run(progress)
+
+    def _reopen(self) -> bool:
+        """Close the open subtrees whose certified bounds suffice; return whether the search has to go on."""
+        self._stop = np.zeros(1, np.uint8)  # those left behind at work keep the old one
+        closed, left = self._closed, []
+        aim = min([closed, self._incumbent.value, *(at_least(subtree.bound) for subtree in self._open)])
+        for subtree in self._open:
+            if self._is_over():
+                return True
+            bound = self._explorers.main.certified(subtree, aim)
+            if self._gap_closed(bound):
+                closed = min(closed, bound)
+            else:  # the kernel's own bound was wrong
+                left.append(Subtree(subtree.signs, bound, doubtful=True))
+        self._closed, self._open = closed, self._frontier(left)
+        return bool(left)
 
     def _run(self, progress: SearchProgress) -> None:
         crew: Crew | None = None

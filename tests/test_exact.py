@@ -18,6 +18,7 @@ import partls
 from formulations import SignPattern
 from formulations.reduction import Reduction
 from partls import branch_and_bound
+from partls.search.compiled import CompiledExplorer
 from partls.search.incumbents import leaf
 from partls.search.subtree import Incumbent
 from tests.families import DEPENDENT, FAMILIES, FULL_RANK, big_groups, correlated, overdetermined, underdetermined
@@ -41,9 +42,8 @@ def worst_start(reduction: Reduction, root: SignPattern) -> Incumbent:
     return max((leaf(reduction, pattern) for pattern in patterns), key=lambda incumbent: incumbent.value)
 
 
-@pytest.fixture
-def hard_search(monkeypatch: pytest.MonkeyPatch) -> Callable[..., partls.Result]:
-    """Solve by branch and bound from a bad start, in rounds of a few nodes, strengthening the bound early."""
+def make_hard(patch: pytest.MonkeyPatch) -> None:
+    """Let branch and bound start badly and search in rounds of a few nodes, strengthening the bound early."""
     begin = branch_and_bound._Search.__init__
 
     def in_small_units(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -52,12 +52,19 @@ def hard_search(monkeypatch: pytest.MonkeyPatch) -> Callable[..., partls.Result]
         assert self._budget > 2
         self._first_budget, self._budget = 1, 2
 
+    patch.setattr(branch_and_bound._Search, "__init__", in_small_units)
+    patch.setattr(branch_and_bound, "_first_incumbent", lambda g, root, *_: worst_start(g.reduction, root))
+    patch.setattr(branch_and_bound, "_STRENGTHEN_AFTER", 4)
+    patch.setattr(branch_and_bound, "_ROUND", 3)
+
+
+@pytest.fixture
+def hard_search(monkeypatch: pytest.MonkeyPatch) -> Callable[..., partls.Result]:
+    """Solve by a branch and bound that was made hard."""
+
     def hard(case: Tiny, **options: Any) -> partls.Result:
         with monkeypatch.context() as patch:
-            patch.setattr(branch_and_bound._Search, "__init__", in_small_units)
-            patch.setattr(branch_and_bound, "_first_incumbent", lambda g, root, *_: worst_start(g.reduction, root))
-            patch.setattr(branch_and_bound, "_STRENGTHEN_AFTER", 4)
-            patch.setattr(branch_and_bound, "_ROUND", 3)
+            make_hard(patch)
             return solved(case, "bnb", **options)
 
     return hard
@@ -102,6 +109,31 @@ def test_every_method_proves_the_optimum_of_the_oracle(family: str, hard_search:
 def test_every_method_proves_the_optimum_of_the_oracle_in_the_long_run(family: str, hard_search: Any) -> None:
     for seed in SLOW:
         check_member(family, seed, hard_search)
+
+
+def test_a_bound_that_fails_its_certificate_is_explored_again(hard_search: Any) -> None:
+    """The kernel's word for a child, on data of condition 1e6, was twenty times what can be certified."""
+    assert check_member("conditioned", 230, hard_search) > 15
+
+
+@pytest.mark.parametrize("order", ["depth-first", "best-first"])
+def test_the_search_does_not_end_on_the_word_of_open_subtrees(order: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every subtree that the kernel leaves open claims to be no better than the incumbent."""
+    case = correlated(3, n_rows=60, n_columns=45, n_groups=9, corr=0.6)
+    expected = solved(case, "enumerate")
+    explore = CompiledExplorer.explore
+
+    def boast(self: Any, *args: Any) -> Any:
+        result = explore(self, *args)
+        result.open = [replace(subtree, bound=1e9) for subtree in result.open]
+        return result
+
+    make_hard(monkeypatch)
+    monkeypatch.setattr(CompiledExplorer, "explore", boast)
+    result = solved(case, "bnb", search=order)
+    assert result.status is partls.Status.OPTIMAL
+    assert result.objective == same_optimum(expected.objective, case.y)
+    assert result.counts["bounds by factorisation"] > 0
 
 
 def test_there_are_enough_instances() -> None:
