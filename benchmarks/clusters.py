@@ -7,12 +7,20 @@ import logging
 from functools import cache
 from typing import Any
 
+# What Dask does in every process besides the work, looked at less often: on two cores it takes a tenth of one.
+QUIET = {
+    "distributed.admin.tick.interval": "500ms", "distributed.admin.system-monitor.interval": "5s",
+    "distributed.worker.profile.enabled": False, "distributed.worker.memory.monitor-interval": "2s",
+}
+
 
 @cache
 def client(workers: int) -> Any:
     """Return the client of a new local cluster, its workers warm: packages imported, kernel loaded."""
+    import dask
     from distributed import Client, LocalCluster
 
+    dask.config.set(QUIET)
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     cluster = LocalCluster(
         n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0",

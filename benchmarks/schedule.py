@@ -85,7 +85,7 @@ def enlarged(steps: Sequence[Step], nodes: int, factor: int) -> list[Step]:
     explored, merged, in_hand = float(nodes), 0, []
     while explored < nodes * factor:
         usual = branch_and_bound._DEPTH_FIRST_BUDGET
-        window, budget = window_and_budget(int(explored), branch_and_bound._ROUND, usual)
+        window, budget = window_and_budget(int(explored), len(steps) + merged, branch_and_bound._ROUND, usual)
         size = budget / usual
         while len(in_hand) < window:
             schedule.append(Step(merged, size * rng.choice(steps).seconds))

@@ -260,7 +260,7 @@ class _Search:
     def _hand_out(self, crew: Crew) -> None:
         """Fill the window, as far as the nodes left allow."""
         least = _DEPTH_FIRST_BUDGET if self._native and self._open.is_depth_first else self._budget
-        window, largest = window_and_budget(self._counts["nodes"], _ROUND, least)
+        window, largest = window_and_budget(self._counts["nodes"], self._counts["tasks"], _ROUND, least)
         left = self._nodes_left()
         if not self._strengthened:
             left = min(left, _STRENGTHEN_AFTER - self._counts["nodes"])
@@ -296,7 +296,7 @@ class _Search:
         if result.best.value < self._incumbent.value:
             self._incumbent = result.best
         self._closed = min(self._closed, result.closed)
-        self._counts.update(result.counts)
+        self._counts.update(result.counts, tasks=1)
         self._open.push(result.open)
         self._in_hand.popleft()
 
