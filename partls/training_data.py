@@ -79,7 +79,8 @@ def read_rows(
                     f"allow more, or leave {kept_for} out"
                 )
             table.doing = "reading and compressing"
-            rows = equivalent_rows(chain(_handed_over(kept), chunks), len(columns))
+            with single_threaded_blas():  # the reader decodes at the same time and needs the other cores
+                rows = equivalent_rows(chain(_handed_over(kept), chunks), len(columns))
             return TrainingData(rows.X, rows.y, rows.sample_weight, columns, rows.n_rows, gaps.n_dropped, folded=True)
     X = np.concatenate([X for X, _, _ in kept])
     y = np.concatenate([y for _, y, _ in kept])

@@ -66,3 +66,5 @@ def _write(path: Path, raw: Path, seed: int, N: int, M: int) -> None:
             kept[i * CHUNK : i * CHUNK + len(rows)] = rows
             writer.write_table(pa.table(list(rows.T.copy()), schema=schema))
     kept.flush()
+    with open(path, "rb") as file:  # what is still on its way to the disk would slow down whoever reads first
+        os.fsync(file)
