@@ -49,7 +49,8 @@ def page(rows: list[Row]) -> str:
         "column of all processors. Each run is a new process, and the file is in the system's cache. *Memory* is the "
         "peak beyond what the process held before the run; *rows kept* is the same fit with all rows in memory. The "
         "objectives are compared relative to each other, and to that of the same coefficients recomputed by the "
-        "referee from the raw rows."
+        "referee from the raw rows. A new process pays for the memory it touches first: some tenths of a second of the "
+        "system's time on this virtual machine, whatever the rows, which tells only beside the shortest read."
     )
     table = section("Files", markdown_table(headers, lines), _verdict(rows), command=COMMAND)
     return "\n\n".join([head("Out of core", text, rows), table]) + "\n"
@@ -100,15 +101,20 @@ def _verdict(rows: list[Row]) -> str:
         return ""
     used = [row["peak_mb"] - row["resident_mb"] for row in folded]
     sizes = sorted({row["N"] for row in folded})
-    ratios = [
-        _median(select(folded, N=N), "seconds") / _median(select(parquet, method="read_file", N=N), "seconds")
+    ratios = {
+        N: _median(select(folded, N=N), "seconds") / _median(select(parquet, method="read_file", N=N), "seconds")
         for N in sizes
-    ]
+    }
+    within = {True: [], False: []}
+    for N, ratio in ratios.items():
+        within[ratio <= RATIO_MUST].append(f"{number(ratio)}x at {N:,} rows")
+    met = f"met with {', '.join(within[True])}" if within[True] else ""
+    missed = f"missed with {', '.join(within[False])}" if within[False] else ""
     worst = max(_own_error(row) for row in folded)
     return (
         f"Parquet, {sizes[0]:,} to {sizes[-1]:,} rows: memory of the fit {min(used):,.0f} to {max(used):,.0f} MiB; "
-        f"time {number(min(ratios))} to {number(max(ratios))} times the reader's (must: {number(RATIO_MUST)}, "
-        f"{'met' if max(ratios) <= RATIO_MUST else 'missed'}); objective within {worst:.1e} of the raw data's (must: "
+        f"time within {number(RATIO_MUST)} times the reader's {' and '.join(filter(None, (met, missed)))}; objective "
+        f"within {worst:.1e} of the raw data's (must: "
         f"{SAME_MUST:.0e}, {'met' if worst <= SAME_MUST else 'missed'})."
     )
 
