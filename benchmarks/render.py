@@ -88,6 +88,15 @@ def section(title: str, *parts: str, command: str = "") -> str:
     return "\n\n".join([f"## {title}", *shown, *([f"`{command}`"] if command else [])])
 
 
+def verdicts(rows: Sequence[Row], command: str) -> str:
+    """Return the end of a page: how many runs there were, and every fault the referee found with them."""
+    done = [row for row in rows if row["seconds"] is not None]
+    wrong = [row for row in rows if row["faults"] or row["status"] == "failed"]
+    lines = [[row["case"], row["seed"], row["method"], row["status"], row["faults"] or row["reason"]] for row in wrong]
+    table = markdown_table(("case", "seed", "method", "status", "fault"), lines) if lines else ""
+    return section("Referee", f"{len(done)} runs, {len(wrong)} with a fault.", table, command=command)
+
+
 def head(title: str, text: str, rows: Sequence[Row]) -> str:
     """Return the top of a page: its title, what the figures are, and where and how quietly they were measured."""
     machines, versions = (sorted({row[name] for row in rows}) for name in ("machine", "versions"))

@@ -31,11 +31,15 @@ def _load(path: str, start: int, size: int) -> np.ndarray:
     return np.array(np.load(path, mmap_mode="r")[start : start + size])
 
 
+@dataclass
 class _Tall(Method):
     """``source`` is "memory", blocks that the workers hold already, or "parquet", the file itself."""
 
     requires = ("distributed",)
-    source: str
+    exact = False
+    signed = False
+
+    source: str = "memory"
 
     def reason_to_skip(self, problem: Problem) -> str:
         return super().reason_to_skip(problem) or ("" if isinstance(problem, FileProblem) else "not in a file")
@@ -60,13 +64,12 @@ class _Tall(Method):
         return Answer("done")
 
 
-@dataclass
 class TallFit(_Tall):
     """Fold the blocks on the workers, solve to proven optimality in the client."""
 
     name = "tall_fit"
-
-    source: str = "memory"
+    exact = True
+    signed = True
 
     def run(self) -> None:
         labels, limit = self._problem.labels, self._time_limit
@@ -82,15 +85,10 @@ class TallFit(_Tall):
         )
 
 
-@dataclass
 class TallSum(_Tall):
     """One sum of every column by Dask itself: what it takes to touch all numbers."""
 
     name = "tall_sum"
-    exact = False
-    signed = False
-
-    source: str = "memory"
 
     def run(self) -> None:
         if self.source == "memory":
@@ -101,15 +99,10 @@ class TallSum(_Tall):
             dd.read_parquet(self._problem.path).sum().compute()
 
 
-@dataclass
 class TallTsqr(_Tall):
     """The triangular factor by ``dask.array.linalg.tsqr``: without centring, which would take another pass."""
 
     name = "tall_tsqr"
-    exact = False
-    signed = False
-
-    source: str = "memory"
 
     def run(self) -> None:
         import dask.array as da
@@ -118,15 +111,10 @@ class TallTsqr(_Tall):
         da.linalg.tsqr(rows)[1].compute()
 
 
-@dataclass
 class TallFold(_Tall):
     """The folding alone."""
 
     name = "tall_fold"
-    exact = False
-    signed = False
-
-    source: str = "memory"
 
     def run(self) -> None:
         from formulations.blocks import fold_blocks

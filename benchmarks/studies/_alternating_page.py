@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.figures import drawing, picture
 from benchmarks.referee import AGREEMENT
-from benchmarks.render import head, markdown_table, number, paired_ratios, section, select, spread, timing
+from benchmarks.render import head, markdown_table, number, paired_ratios, section, select, spread, timing, verdicts
 from benchmarks.table import Row, notes
 
 WHOLE = "python -m benchmarks --study alternating"
@@ -21,8 +21,8 @@ COMMAND = WHOLE + " --cases "
 def page(rows: list[Row]) -> str:
     """Return the page as Markdown."""
     drawn = [picture("alternating", "success", "Optima found against starts")] if _success(rows) else []
-    parts = [_head(rows), *drawn, _speed(rows), _quality(rows), _strategies(rows), _budgets(rows), _referee(rows)]
-    return "\n\n".join(parts) + "\n"
+    parts = [_head(rows), *drawn, _speed(rows), _quality(rows), _strategies(rows), _budgets(rows)]
+    return "\n\n".join([*parts, verdicts(rows, WHOLE)]) + "\n"
 
 
 def _head(rows: list[Row]) -> str:
@@ -144,10 +144,3 @@ def _describe(row: Row) -> str:
         return f"{row['method']}, {own['n_starts']} starts" if "n_starts" in own else row["method"]
     amount = f"{own['n_starts']} starts" if own["budget"] is None else f"{own['budget']} s"
     return f"{own['starts']}, polish {own['polish']}, {amount}"
-
-
-def _referee(rows: Sequence[Row]) -> str:
-    wrong = [row for row in rows if row["faults"] or row["status"] == "failed"]
-    lines = [[row["case"], row["seed"], row["method"], row["faults"] or row["reason"]] for row in wrong]
-    table = markdown_table(("case", "seed", "method", "fault"), lines) if lines else ""
-    return section("What the referee found", f"{len(rows)} runs, {len(wrong)} with a fault.", table, command=WHOLE)

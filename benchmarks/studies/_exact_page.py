@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
 
 from benchmarks.figures import picture
 from benchmarks.render import (
@@ -16,6 +15,7 @@ from benchmarks.render import (
     select,
     spread,
     timing,
+    verdicts,
 )
 from benchmarks.studies._peers_page import figures, hard, losses, nodes_line, peers
 from benchmarks.table import Row, notes
@@ -30,7 +30,7 @@ PAPER_MUST, PAPER_AIM = 50, 200
 def page(rows: list[Row]) -> str:
     """Return the page as Markdown."""
     parts = [_head(rows), _speed(rows), _paper(rows), hard(rows), peers(rows), _nodes(rows), _memory(rows)]
-    return "\n\n".join([*parts, _start_up(rows), _referee(rows)]) + "\n"
+    return "\n\n".join([*parts, _start_up(rows), verdicts(rows, WHOLE)]) + "\n"
 
 
 def _head(rows: list[Row]) -> str:
@@ -179,15 +179,3 @@ def _start_up(rows: list[Row]) -> str:
     headers = ("new process", "seconds", "processor time", "of which imports", "announced", "must be under")
     text = "The whole life of a new Python process: `import partls` and one fit (N=200, M=90, K=15), or one import."
     return section("First call and imports", text, markdown_table(headers, lines), command=COMMAND + "start-up,import")
-
-
-def _referee(rows: Sequence[Row]) -> str:
-    wrong = [row for row in rows if row["faults"]]
-    other = [row for row in rows if row["status"] == "failed"]
-    text = f"{len(rows)} runs, {len(wrong)} with a fault, {len(other)} failed."
-    lines = [
-        [row["case"], row["seed"], row["method"], row["status"], row["faults"] or row["reason"]]
-        for row in [*wrong, *other]
-    ]
-    table = markdown_table(("case", "seed", "method", "status", "fault"), lines) if lines else ""
-    return section("What the referee found", text, table, command=WHOLE)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.figures import drawing, picture
-from benchmarks.render import head, markdown_table, section, select
+from benchmarks.render import head, markdown_table, section, select, verdicts
 from benchmarks.table import Row
 
 WHOLE = "python -m benchmarks --study model_quality"
@@ -55,7 +55,7 @@ def page(rows: list[Row]) -> str:
     keys = dict.fromkeys(row["case"] for row in rows if not row["case"].startswith("draw-"))
     parts += [_table(key, select(rows, case=key)) for key in keys]
     parts += [_draws([row for row in rows if row["case"].startswith("draw-")])]
-    return "\n\n".join([part for part in [*parts, _referee(rows)] if part]) + "\n"
+    return "\n\n".join([part for part in [*parts, verdicts(rows, WHOLE)] if part]) + "\n"
 
 
 def _head(rows: list[Row]) -> str:
@@ -210,10 +210,3 @@ def figures(rows: list[Row]) -> dict[str, Any]:
             ax.tick_params(axis="x", which="minor", labelsize=7)
             ax.grid(axis="y", visible=False)
     return {"errors": figure}
-
-
-def _referee(rows: list[Row]) -> str:
-    wrong = [f"- {row['case']}, seed {row['seed']}, {row['method']}: {row['faults'] or row['reason']}"
-             for row in rows if row["faults"] or row["status"] == "failed"]
-    done = sum(row["seconds"] is not None for row in rows)
-    return section("Referee", f"{done} fits, {len(wrong)} with a fault.", "\n".join(wrong))

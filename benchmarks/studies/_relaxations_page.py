@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.figures import drawing, picture
-from benchmarks.render import duration, head, markdown_table, number, section, select, timing
+from benchmarks.render import duration, head, markdown_table, number, section, select, timing, verdicts
 from benchmarks.table import Row, notes
 
-COMMAND = "python -m benchmarks --study relaxations --cases "
+WHOLE = "python -m benchmarks --study relaxations"
+COMMAND = WHOLE + " --cases "
 NAMES = {
     "root-m20-corr0": "Root, M = 20, uncorrelated", "root-m40-corr5": "Root, M = 40, correlation 0.5",
     "root-m40-corr9": "Root, M = 40, correlation 0.9", "root-wide": "Root, fewer rows than columns",
@@ -33,7 +34,7 @@ def page(rows: list[Row]) -> str:
     parts = [_head(rows), drawn] if drawn else [_head(rows)]
     parts += [_bounds(key, select(rows, case=key, method="node_bound")) for key in keys if key not in trees]
     parts += [_trees(key, select(rows, case=key)) for key in trees]
-    return "\n\n".join([*parts, _referee(rows)]) + "\n"
+    return "\n\n".join([*parts, verdicts(rows, WHOLE)]) + "\n"
 
 
 def _head(rows: list[Row]) -> str:
@@ -122,9 +123,3 @@ def _shape(rows: Sequence[Row]) -> str:
     row = rows[0]
     seeds = len({row["seed"] for row in rows})
     return f"N = {row['N']}, M = {row['M']}, K = {row['K']}; {seeds} seed{'s' if seeds > 1 else ''}."
-
-
-def _referee(rows: list[Row]) -> str:
-    faulty = [f"{row['case']}, seed {row['seed']}, {row['method']}: {row['faults']}" for row in rows if row["faults"]]
-    clean = "No certified bound was above an optimum, no optimum was missed."
-    return section("Referee", "\n".join(f"- {line}" for line in faulty) or clean)

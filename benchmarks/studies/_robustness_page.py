@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.figures import COLOURS, NAMES, OURS, drawing, picture
-from benchmarks.render import head, markdown_table, section, select
+from benchmarks.render import head, markdown_table, section, select, verdicts
 from benchmarks.table import Row, notes
 
 WHOLE = "python -m benchmarks --study robustness"
@@ -20,7 +20,7 @@ FLOOR = 1e-17  # of the optimum: what the picture calls zero
 def page(rows: list[Row]) -> str:
     """Return the page as Markdown."""
     drawn = picture("robustness", "errors", "Error against condition number") if rows else ""
-    parts = [_head(rows), drawn, _excess(rows), _bounds(rows), _statuses(rows), _referee(rows)]
+    parts = [_head(rows), drawn, _excess(rows), _bounds(rows), _statuses(rows), verdicts(rows, WHOLE)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -137,8 +137,3 @@ def losses(rows: Sequence[Row]) -> list[str]:
             where = ", ".join(f"{c:.0e} ({max(theirs[c]):.0e} against {max(mine[c]):.0e})" for c in better)
             said.append(f"{NAMES[method]} is more exact at condition {where}, where it gives an answer")
     return said
-
-
-def _referee(rows: Sequence[Row]) -> str:
-    wrong = [f"- {row['case']}, seed {row['seed']}, {row['method']}: {row['faults']}" for row in rows if row["faults"]]
-    return section("Referee", f"{len(rows)} runs, {len(wrong)} with a fault.", "\n".join(wrong), command=WHOLE)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.figures import COLOURS, NAMES, drawing, picture
-from benchmarks.render import head, markdown_table, number, power_law, section, select, timing
+from benchmarks.render import head, markdown_table, number, power_law, section, select, timing, verdicts
 from benchmarks.table import Row
 
 WHOLE = "python -m benchmarks --study scaling"
@@ -23,7 +23,7 @@ AXES = {
 def page(rows: list[Row]) -> str:
     """Return the page as Markdown."""
     drawn = picture("scaling", "growth", "Time and memory against rows, columns and groups") if rows else ""
-    parts = [_head(rows), drawn, *(_growth(prefix, rows) for prefix in AXES), _threads(rows), _referee(rows)]
+    parts = [_head(rows), drawn, *(_growth(prefix, rows) for prefix in AXES), _threads(rows), verdicts(rows, WHOLE)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -126,9 +126,3 @@ def losses(rows: list[Row]) -> list[str]:
     found = [(size, timing(own), timing(theirs[size])) for size, own in points(rows, "n-", "bnb") if size in theirs]
     where = [f"N = {size:,} ({other} against {mine})" for size, mine, other in found if other.seconds < mine.seconds]
     return [f"{NAMES['lstsq']}, which knows no signs, is faster at {', '.join(where)}"] if where else []
-
-
-def _referee(rows: list[Row]) -> str:
-    wrong = [f"- {row['case']}, seed {row['seed']}, {row['method']}: {row['faults'] or row['reason']}"
-             for row in rows if row["faults"] or row["status"] == "failed"]
-    return section("Referee", f"{len(rows)} runs, {len(wrong)} with a fault.", "\n".join(wrong), command=WHOLE)

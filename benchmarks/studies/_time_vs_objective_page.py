@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.figures import COLOURS, NAMES, OURS, drawing, picture
 from benchmarks.referee import AGREEMENT
-from benchmarks.render import duration, head, markdown_table, number, section, select
+from benchmarks.render import duration, head, markdown_table, number, section, select, verdicts
 from benchmarks.table import Row, notes
 
 WHOLE = "python -m benchmarks --study time_vs_objective"
@@ -19,7 +19,7 @@ def page(rows: list[Row]) -> str:
     """Return the page as Markdown."""
     keys = dict.fromkeys(row["case"] for row in rows)
     drawn = picture("time_vs_objective", "curves", "Excess over the optimum against time") if _drawable(rows) else ""
-    parts = [_head(rows), drawn, *(_table(key, select(rows, case=key)) for key in keys), _referee(rows)]
+    parts = [_head(rows), drawn, *(_table(key, select(rows, case=key)) for key in keys), verdicts(rows, WHOLE)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -145,10 +145,3 @@ def losses(rows: list[Row]) -> list[str]:
                 said.append(f"{describe(row)} is at the optimum of {key} after {duration(early[0])}, before branch and "
                             f"bound ends ({duration(proof[0]['seconds'])}), and cannot know it")
     return said
-
-
-def _referee(rows: list[Row]) -> str:
-    wrong = [f"- {row['case']}, {describe(row)}: {row['faults'] or row['reason']}"
-             for row in rows if row["faults"] or row["status"] == "failed"]
-    done = sum(row["seconds"] is not None for row in rows)
-    return section("Referee", f"{done} runs, {len(wrong)} with a fault.", "\n".join(wrong), command=WHOLE)
