@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from partls import InvalidInput, SignPattern, Status, VerificationError, exact_i
 from partls.certificate_file import read_certificate, sealed
 from partls.cli import app
 from partls.fingerprint import data_of, problem_of
+from partls.verify import check_model_signs
 from tests.families import FAMILIES, correlated, overdetermined
 from tests.oracles import brute_force
 from tests.strategies import Tiny, instances
@@ -397,6 +399,25 @@ def test_a_model_of_mixed_signs_is_rejected_whatever_its_objective(tmp_path: Pat
     forged = {**document, "coef": [1.0, -1.0], "objective": 0.0, "tolerance": 0.0, "boxes": [box]}
     with pytest.raises(VerificationError, match=r"objective|wrong sign"):
         check(case, sealed(forged))
+
+
+@pytest.mark.parametrize("size", [5e-324, 1e-9, 0.5, 1.0, 1e300])
+@pytest.mark.parametrize(("coef", "signs"), [((1, -1), "0"), ((-1, 1), "0"), ((1, 0), "-"), ((0, -1), "+")])
+def test_mixed_signs_are_seen_at_every_size(coef: tuple[int, int], signs: str, size: float) -> None:
+    labels = np.array([0, 0, 1])
+
+    def look(members: tuple[int, int], known: str) -> None:
+        values = [size * value for value in members]
+        problem = SimpleNamespace(signs=known + "0")
+        check_model_signs(SimpleNamespace(problem=problem, coef=[*values, -1.0]), labels)
+
+    with pytest.raises(VerificationError, match="group 0 of the model has coefficients of the wrong sign"):
+        look(coef, signs)
+    for allowed in ("0", "+"):
+        look((1, 1), allowed)
+    for allowed in ("0", "-"):
+        look((-1, -1), allowed)
+    look((0, 0), signs)
 
 
 # Files that are none

@@ -321,3 +321,18 @@ def test_no_proof_where_rounding_hides_the_optimum() -> None:
         exact.run()
         result = partls.solve(problem.X, problem.y, problem.labels, fit_intercept=False)
         assert result.lower_bound <= exact.answer().notes["optimum"] * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("upper", [2.0, 7.0])
+def test_the_box_of_the_improving_solutions_is_tight(upper: float) -> None:
+    """Orthogonal columns: each coefficient may leave least squares by the root of the excess, and no further."""
+    Q = np.linalg.qr(np.random.default_rng(0).normal(size=(6, 3)))[0]
+    y = Q @ [3.0, -1.0, 0.5] + np.linalg.qr(np.column_stack([Q, np.ones(6)]))[0][:, 3]
+    reduction = Instance(Q, y, [0, 0, 1], fit_intercept=False).reduction
+    scaled = upper / reduction.scale
+    safe = SafeBound(reduction)
+    least = safe.least_squares
+    floor = float(np.sum((reduction.R @ least - reduction.z) ** 2)) + reduction.rest
+    reach = np.sqrt(scaled - floor) / np.linalg.norm(reduction.R, axis=0)
+    np.testing.assert_allclose(safe.box(scaled), np.abs(least) + reach, rtol=1e-8)
+    assert (safe.box(scaled) >= np.abs(least) + reach * (1 - 1e-12)).all()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import partls
+from partls.search.incumbents import _nearest_exact
 
 SHAPES = [(10, 40, 160), (10, 100, 400), (15, 150, 400), (20, 200, 400), (8, 60, 75), (6, 44, 83)]
 
@@ -24,3 +25,16 @@ def test_wide_data_are_fitted_with_a_sound_model(n_groups: int, n_rows: int, n_c
     assert np.abs(result.coef).max() <= 1e3
     if n_columns > 3 * n_rows:  # nearly every pattern reaches zero there (Wendel)
         assert result.objective <= 1e-20 * (y @ y)
+        assert result.n_nodes == 0  # found by a few factorisations, before any search
+
+
+def test_the_nearest_exact_fit_is_exact_and_nearest() -> None:
+    rng = np.random.default_rng(0)
+    A, point, metric = rng.normal(size=(5, 12)), rng.normal(size=12), rng.uniform(0.5, 2.0, 12)
+    z = rng.normal(size=5)
+    x = _nearest_exact(A, z, point, metric)
+    assert x is not None
+    np.testing.assert_allclose(A @ x, z, rtol=0, atol=1e-14)
+    away = (x - point) / metric**2  # stationary: a combination of the rows of A
+    np.testing.assert_allclose(away, A.T @ np.linalg.lstsq(A.T, away, rcond=None)[0], atol=1e-13)
+    assert _nearest_exact(np.vstack([A, np.zeros(12)]), np.append(z, 1.0), point, metric) is None
