@@ -10,10 +10,12 @@ whose solution is unique. The answer then does not depend on the order, the repe
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
-from scipy.linalg import qr
+from scipy.linalg import cho_factor, cho_solve, qr
 from scipy.optimize import nnls
 
 from formulations.data import Floats
@@ -23,7 +25,10 @@ from partls.result import ABSOLUTE_TOLERANCE, Result, target_size
 from partls.search.incumbents import leaf
 from partls.search.subtree import round_to_signs
 
-_PRICES = (1e-4, 1e-3, 1e-5)  # of length beside error, tried in turn to find the support
+_STEPS, _HALVINGS = 100, 40  # of Newton's method; it needs about ten
+_DAMPING, _CAUTION = 1e-14, 1e-3  # of the mean squared row: a singular second derivative is no guide far away
+_PRICES = (1e-4, 1e-3, 1e-5)  # of length beside error, tried in turn where Newton's method had too few digits
+_FEW = 1000  # columns up to which that takes seconds at most
 _ROUNDING = 1e-13  # of the largest coefficient
 _OPTIMAL = 1e-9  # relative: what the equations and the length of an accepted solution may miss
 
@@ -36,16 +41,18 @@ def shortest(result: Result, fixed: SignPattern) -> Result:
     reduction = result.instance.reduction
     if not _dependent(reduction):
         return result
-    best = _shortest_for(result, reduction.project(result.coef, result.intercept), fixed)
+    best, gains = _shortest_for(result, reduction.project(result.coef, result.intercept), fixed)
     flippable = [k for k in range(result.instance.n_groups) if fixed[k] == 0]
     for k in flippable if result.objective <= ABSOLUTE_TOLERANCE * target_size(result.instance) else ():
         # An exact fit: other signs may fit exactly too, with shorter coefficients.
+        if gains[k] <= 0:
+            continue
         v = reduction.project(best.coef, best.intercept)
         signs = round_to_signs(v, reduction.labels, fixed)
         flipped = SignPattern((*signs.values[:k], -signs[k], *signs.values[k + 1 :]))
-        trial = _shortest_for(result, leaf(reduction, flipped).v, flipped)
+        trial, its_gains = _shortest_for(result, leaf(reduction, flipped).v, flipped)
         if trial.objective <= ABSOLUTE_TOLERANCE * target_size(result.instance) and _length(trial) < _length(best):
-            best = trial
+            best, gains = trial, its_gains
     return best
 
 
@@ -64,45 +71,84 @@ def _dependent(reduction: Reduction) -> bool:
     return bool((diagonal <= DEPENDENT).any())
 
 
-def _shortest_for(result: Result, v: Floats, root: SignPattern) -> Result:
-    """Return the shortest model with the fitted values of v and the signs of v, if it is as good."""
+def _shortest_for(result: Result, v: Floats, root: SignPattern) -> tuple[Result, Floats]:
+    """Return the shortest model with the fitted values of v and the signs of v, if it is as good.
+
+    Also returned is what turning each group can take from the squared length at most, by the same multipliers.
+    """
     reduction, instance = result.instance.reduction, result.instance
     signs = reduction.column_signs(round_to_signs(v, reduction.labels, root)).astype(np.float64)
     # Lengths are measured in the data's own units: those of the reduced columns would depend on the weights.
     units = signs * reduction.project(np.ones(instance.n_columns), 1.0)
     A = np.vstack([reduction.R, reduction.l1[None, :]] if reduction.l1.any() else [reduction.R]) * units
-    u = shortest_nonnegative(A, A @ (v / units))
-    if u is None:
-        return result
+    found = shortest_nonnegative(A, A @ (v / units))
+    if found is None:
+        return result, np.full(instance.n_groups, np.inf)
+    u, slopes = found
+    turned = np.square(np.maximum(-slopes, 0.0)) - np.square(np.maximum(slopes, 0.0))
+    gains = np.asarray(np.bincount(reduction.labels, turned, reduction.n_groups), np.float64)
     coef, intercept = reduction.restore(u * units)
     objective = instance.objective(coef, intercept)
     slack = ABSOLUTE_TOLERANCE * (result.objective + target_size(instance))
-    return replace(result, coef=coef, intercept=intercept, objective=objective) if (
-        objective <= result.objective + slack) else result
+    if objective > result.objective + slack:
+        return result, gains
+    return replace(result, coef=coef, intercept=intercept, objective=objective), gains
 
 
-def shortest_nonnegative(A: Floats, b: Floats) -> Floats | None:
-    """Return argmin ||u||^2 s.t. A u = b, u >= 0, or None if no support passes the test of optimality.
+def shortest_nonnegative(A: Floats, b: Floats) -> tuple[Floats, Floats] | None:
+    """Return u = argmin ||u||^2 s.t. A u = b, u >= 0, and A'mu with its multipliers mu, or None without a proof.
 
-    Nonnegative least squares with a small price p on length proposes a support, on which the equations are solved,
-    and multipliers mu = (b - A u_p) / p^2. By duality no solution is shorter than
-    ``||u||^2 >= 2 mu'b - ||max(A'mu, 0)||^2``, whatever mu is.
+    By duality no solution is shorter than ``||u||^2 >= 2 mu'b - ||max(A'mu, 0)||^2``, whatever mu is. At the best mu,
+    ``max(A'mu, 0)`` is the solution: its support is what is wanted, and the equations are solved on it once more.
     """
-    size = float(np.linalg.norm(A, 2))
-    if size == 0 or not b.any():
-        return np.zeros(A.shape[1])
-    for price in _PRICES:
-        stacked = np.vstack([A, price * size * np.eye(A.shape[1])])
-        try:
-            priced = nnls(stacked, np.append(b, np.zeros(A.shape[1])))[0]
-        except RuntimeError:  # too many iterations
-            continue
+    if not A.any() or not b.any():
+        return np.zeros(A.shape[1]), np.zeros(A.shape[1])
+    for multipliers in _proposals(A, b):
+        slopes = A.T @ multipliers
+        support = slopes > 0
         u = np.zeros(A.shape[1])
-        u[priced > 0] = np.linalg.lstsq(A[:, priced > 0], b, rcond=DEPENDENT)[0]
+        u[support] = np.linalg.lstsq(A[:, support], b, rcond=DEPENDENT)[0]
         u[np.abs(u) <= _ROUNDING * np.abs(u).max()] = 0.0
-        multipliers = (b - A @ priced) / (price * size) ** 2
-        bound = 2 * multipliers @ b - np.square(np.maximum(A.T @ multipliers, 0.0)).sum()
+        bound = 2 * multipliers @ b - np.square(slopes[support]).sum()
         solves = u.min() >= 0 and np.linalg.norm(A @ u - b) <= _OPTIMAL * np.linalg.norm(b)
         if solves and u @ u - bound <= _OPTIMAL * (u @ u):
-            return u
+            return u, slopes
     return None
+
+
+def _proposals(A: Floats, b: Floats) -> Iterator[Floats]:
+    """Yield multipliers: by Newton's method on the dual, and for few columns by pricing length beside the error."""
+    yield _newton(A, b)
+    size, n = float(np.linalg.norm(A, 2)), A.shape[1]
+    for price in _PRICES if n <= _FEW else ():
+        with suppress(RuntimeError):  # too many iterations
+            priced = nnls(np.vstack([A, price * size * np.eye(n)]), np.append(b, np.zeros(n)))[0]
+            yield (b - A @ priced) / (price * size) ** 2
+
+
+def _newton(A: Floats, b: Floats) -> Floats:
+    """Return mu that maximises the concave ``2 mu'b - ||max(A'mu, 0)||^2``, or where rounding ends the ascent.
+
+    The second derivative is A_S A_S' for the columns S of positive slope, so that a step costs the same however many
+    columns there are without one; S settles after a few.
+    """
+    unit, length = float(np.square(A).sum()) / len(A) * np.eye(len(A)), float(np.linalg.norm(b))
+    mu, slopes = np.zeros(len(b)), np.ones(A.shape[1])
+    value = 0.0
+    for _ in range(_STEPS):
+        residual = b - A @ np.maximum(slopes, 0.0) if mu.any() else b
+        damping = _DAMPING + _CAUTION * float(np.linalg.norm(residual)) / length
+        step = cho_solve(cho_factor(A[:, slopes > 0] @ A[:, slopes > 0].T + damping * unit), residual)
+        for _ in range(_HALVINGS):
+            new = A.T @ (mu + step)
+            risen = float(2 * (mu + step) @ b - np.square(np.maximum(new, 0.0)).sum())
+            if risen > value:
+                break
+            step = step / 2
+        else:
+            break
+        settled = bool(((new > 0) == (slopes > 0)).all()) and risen - value <= _OPTIMAL**2 * abs(risen)
+        mu, slopes, value = mu + step, new, risen
+        if settled:
+            break
+    return mu

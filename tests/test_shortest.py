@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import cvxpy as cp
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import minimize, nnls
 
 from partls import PartLSRegressor, solve
 from partls.shortest import shortest_nonnegative
@@ -17,14 +18,47 @@ def test_the_shortest_nonnegative_solution_by_a_general_solver(seed):
     rng = np.random.default_rng(seed)
     A = rng.normal(size=(3, 7))
     b = A @ np.maximum(rng.normal(size=7), 0.0)
-    u = shortest_nonnegative(A, b)
+    u, slopes = shortest_nonnegative(A, b)
     assert u.min() >= 0
+    np.testing.assert_allclose(u, np.maximum(slopes, 0.0), atol=1e-8)
     np.testing.assert_allclose(A @ u, b, rtol=1e-10)
     equations = {"type": "eq", "fun": lambda w: A @ w - b, "jac": lambda w: A}
     general = minimize(lambda w: w @ w, u + 0.1, jac=lambda w: 2 * w, bounds=[(0, None)] * 7, constraints=equations,
                        method="SLSQP", options={"ftol": 1e-14, "maxiter": 500})
     np.testing.assert_allclose(u, general.x, atol=1e-5)
     assert u @ u <= general.fun * (1 + 1e-9)
+
+
+def test_turning_columns_shortens_no_more_than_the_multipliers_allow():
+    """What lets the estimator leave out most flips of signs."""
+    shorter = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        A = rng.normal(size=(4, 12))
+        u, slopes = shortest_nonnegative(A, A @ rng.uniform(0, 1, 12))
+        turned = np.where(np.arange(12) < 3, -1.0, 1.0)
+        w, _ = nnls(A * turned, A @ u)
+        if np.linalg.norm(A * turned @ w - A @ u) > 1e-9:
+            continue  # no solution with these signs
+        other, _ = shortest_nonnegative(A * turned, A * turned @ w)
+        gain = (np.square(np.maximum(-slopes, 0.0)) - np.square(np.maximum(slopes, 0.0)))[:3].sum()
+        assert u @ u - other @ other <= gain + 1e-9
+        shorter += other @ other < u @ u
+    assert shorter > 5
+
+
+@pytest.mark.parametrize("shape", [(30, 1200), (60, 66)])
+def test_many_columns_take_newtons_method_alone(shape, monkeypatch):
+    monkeypatch.setattr("partls.shortest._FEW", 0)
+    rng = np.random.default_rng(1)
+    A = rng.normal(size=shape)
+    b = A @ np.maximum(rng.normal(size=shape[1]), 0.0)
+    u, _ = shortest_nonnegative(A, b)
+    w = cp.Variable(shape[1], nonneg=True)
+    general = cp.Problem(cp.Minimize(cp.sum_squares(w)), [A @ w == b]).solve(solver=cp.CLARABEL)
+    np.testing.assert_allclose(u, w.value, atol=1e-3)
+    np.testing.assert_allclose(A @ u, b, rtol=1e-10)
+    assert u @ u <= general * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("name", sorted(DEPENDENT))
