@@ -55,7 +55,9 @@ WHOLE_SEARCH: Choice = (
 WIDER: dict[Choice, Choice] = {SEARCH: WHOLE_SEARCH, PROOF: ("tests/test_certificate.py", "not command")}
 AREAS: dict[str, Choice] = {  # what is mutated, and the tests that have to notice
     "formulations/equivalence.py": ("tests/test_equivalence.py", "test"),
-    "relaxations/bound.py": ("tests/test_plugging.py", "no_fault or weakest or stopped or behaves"),
+    "relaxations/bound.py": (
+        "tests/test_plugging.py", "tests/test_switching.py", "no_fault or weakest or stopped or behaves or policy",
+    ),
     "relaxations/certify.py": (
         "tests/test_every_bound.py", "tests/test_laws.py", "tests/test_numerics.py",
         "bound or optimum_is_that or nearly_repeated or no_proof",

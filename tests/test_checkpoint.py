@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -23,8 +24,10 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import partls
-from partls import InvalidInput, Status
+from partls import InvalidInput, SignPattern, Status
 from partls.certificate_file import sealed
+from partls.search.checkpoint import Checkpoint, SearchState
+from partls.search.subtree import Subtree
 from tests.families import FAMILIES
 from tests.strategies import Tiny
 from tests.tolerances import same_optimum
@@ -86,6 +89,26 @@ def test_every_family_resumes_after_any_number_of_nodes(family: str, tmp_path: P
         result = run(case, path)
         assert result.status is whole.status
         assert result.objective == same_optimum(whole.objective, case.weighted_y)
+
+
+def test_a_checkpoint_is_written_once_per_interval(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At 10, 20, ... seconds, or at the last call before if the next would come too late; and when asked to."""
+    clock = 0.0
+    monkeypatch.setattr("partls.search.checkpoint.time.monotonic", lambda: clock)
+    instance = partls.Instance(np.eye(4), np.arange(4.0), [0, 0, 1, 1])
+    root = SignPattern.free(2)
+    checkpoint = Checkpoint.of(tmp_path / "c", instance, root, 10.0)
+    assert checkpoint._due >= checkpoint._asked + 10.0 - 1e-6
+    checkpoint._due, checkpoint._asked = 10.0, 0.0
+    written = []
+    for clock in (1.0, 4.0, 6.0, 9.0, 10.0, 13.0, 19.5, 20.0, 35.0):
+        checkpoint.path.unlink(missing_ok=True)
+        checkpoint.save(SearchState(SignPattern((1, 1)), inf, 0.0, Counter(), [Subtree(root)]))
+        written += [clock] if checkpoint.path.exists() else []
+    assert written == [9.0, 19.5, 35.0]
+    checkpoint.path.unlink()
+    checkpoint.save(SearchState(SignPattern((1, 1)), inf, 0.0, Counter(), [Subtree(root)]), now=True)
+    assert checkpoint.path.exists()
 
 
 def test_another_relaxation_may_go_on(tmp_path: Path) -> None:

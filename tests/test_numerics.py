@@ -336,3 +336,19 @@ def test_the_box_of_the_improving_solutions_is_tight(upper: float) -> None:
     reach = np.sqrt(scaled - floor) / np.linalg.norm(reduction.R, axis=0)
     np.testing.assert_allclose(safe.box(scaled), np.abs(least) + reach, rtol=1e-8)
     assert (safe.box(scaled) >= np.abs(least) + reach * (1 - 1e-12)).all()
+
+
+def test_the_box_of_dependent_columns_is_wide_and_the_penalty_narrows_it() -> None:
+    X = np.column_stack([np.eye(4)[:, :2], np.eye(4)[:, :2].sum(axis=1)])
+    y = np.array([3.0, 1.0, 2.0, 0.0])
+    plain = Instance(X, y, [0, 0, 1], fit_intercept=False).reduction
+    assert SafeBound(plain).rank == 2
+    np.testing.assert_allclose(SafeBound(plain).box(1.0), 1e3 * np.linalg.norm(plain.z))
+    for penalty, largest in (("l1", 8.0 / 2.0), ("l2", np.sqrt(8.0 / 2.0))):  # eta |beta| or eta beta^2 up to 8
+        instance = Instance(X, y, [0, 0, 1], fit_intercept=False, eta=2.0, penalty=penalty)
+        reduction = instance.reduction
+        box = SafeBound(reduction).box(8.0 / reduction.scale)
+        coef = reduction.restore(box)[0]
+        assert (np.abs(coef) <= largest * (1 + 1e-6)).all()
+        if penalty == "l1":  # which leaves the columns dependent: nothing else bounds them
+            np.testing.assert_allclose(np.abs(coef), largest, rtol=1e-6)

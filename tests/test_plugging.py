@@ -15,10 +15,10 @@ import pytest
 import partls
 from formulations import Instance, SignPattern
 from partls import Status, branch_and_bound
-from partls.search.branching import RULES
+from partls.search.branching import RULES, BoundScore, MaxViolation, StrongBranching, number_of_candidates
 from partls.search.generic import GenericExplorer
 from partls.search.incumbents import leaf
-from partls.search.subtree import Incumbent
+from partls.search.subtree import Incumbent, violations
 from relaxations import ActiveSetRelaxation, Bound, Bounder, BoundStatus, Relaxation
 from tests.families import FAMILIES, correlated
 from tests.oracles import Oracle, brute_force
@@ -324,3 +324,43 @@ def test_native_and_generic_searches_meet(monkeypatch: pytest.MonkeyPatch) -> No
     assert generic.objective == pytest.approx(native.objective, rel=1e-12)
     assert generic.signs.tolist() == native.signs.tolist()
     assert generic.lower_bound == pytest.approx(native.lower_bound, rel=1e-9)
+
+
+# What the rules say they choose
+
+POINT = np.array([3.0, -0.5, 2.0, -2.0, 0.9, -0.9, 4.0, 4.0, 0.6, 0.6, -0.7])
+LABELS = np.array([0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4])
+
+
+def test_a_rules_violation_is_the_sum_over_pairs_of_opposite_signs() -> None:
+    for tolerance in (0.0, 0.55, 0.95):
+        kept = np.where(np.abs(POINT) > tolerance, POINT, 0.0)
+        groups = [kept[k == LABELS] for k in range(5)]
+        pairs = [np.maximum(-np.outer(group, group), 0.0).sum() for group in groups]
+        np.testing.assert_allclose(violations(POINT, LABELS, 5, tolerance), pairs)
+
+
+def test_every_branching_rule_chooses_as_it_says() -> None:
+    def never(group: int, sign: int) -> float:
+        raise AssertionError("this rule tries no child")
+
+    assert MaxViolation().choose([0, 1, 2, 3], POINT, LABELS, never) == 1
+    assert MaxViolation().choose([0, 2, 4], POINT, LABELS, never) == 0  # 1.5 against 0.81 and 0.84
+    assert BoundScore().choose([0, 2, 3, 4], POINT, LABELS, never) == 2  # 0.9 against 0.5, 0 and 0.7
+    children = {(0, 1): 5.0, (0, -1): 1.0, (1, 1): 2.0, (1, -1): 9.0, (2, 1): 3.0, (2, -1): 2.5}
+    tried: list[tuple[int, int]] = []
+
+    def try_child(group: int, sign: int) -> float:
+        tried.append((group, sign))
+        return children[group, sign]
+
+    assert StrongBranching(candidates=3).choose([0, 1, 2, 3], POINT, LABELS, try_child) == 2
+    assert sorted(tried) == sorted(children)
+    assert StrongBranching(candidates=1).choose([0, 1, 2, 3], POINT, LABELS, try_child) == 1
+
+
+@pytest.mark.parametrize(("size", "candidates"), [(1, 16), (2, 16), (3, 11), (4, 6), (5, 4), (6, 3), (50, 3)])
+def test_a_branching_rule_tries_more_of_smaller_groups(size: int, candidates: int) -> None:
+    assert number_of_candidates(StrongBranching(), np.repeat(np.arange(7), size)) == candidates
+    assert number_of_candidates(StrongBranching(), np.zeros(size, int)) == candidates
+    assert number_of_candidates(StrongBranching(candidates=5), np.zeros(size, int)) == 5
