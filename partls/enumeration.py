@@ -31,6 +31,7 @@ MAX_GROUPS = 24
 _BLOCK_GROUPS = 10  # patterns are solved 2^10 at a time: enough to amortise, little to hold
 _SAMPLE_GROUPS = 7
 _BLOCK_WORK = 1e8  # patterns times M^2 in a block: Ctrl-C and the clock wait for it
+_WIDE = 16  # a pattern costs this many times as much with fewer rows than columns: most are solved again
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +74,9 @@ class PatternSolver:
 
     def blocks(self, *, coefs: bool = False, block_groups: int = _BLOCK_GROUPS) -> Iterator[Block]:
         """Yield blocks until every pattern is solved."""
-        affordable = int(np.log2(max(_BLOCK_WORK / self.reduction.n_columns**2, 1.0)))
+        rows, columns = self.reduction.R.shape
+        work = columns**2 * (_WIDE if rows < columns else 1)
+        affordable = int(np.log2(max(_BLOCK_WORK / work, 1.0)))
         split = max(len(self._groups) - min(block_groups, affordable), 0)
         head, tail = self._groups[:split], self._groups[split:]
         for signs in product((1, -1), repeat=split):
