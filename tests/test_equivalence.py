@@ -150,3 +150,13 @@ def test_the_best_sign_vector_of_partls_b_gives_the_optimum(case: Tiny) -> None:
         assert values[b] == pytest.approx(oracle.objectives[b], **accuracy)
         assert instance.objective(*model.solution()) == pytest.approx(values[b], **accuracy)
     assert min(values.values()) == pytest.approx(oracle.objective, **accuracy)
+
+
+def test_what_stands_at_a_free_column_is_no_share() -> None:
+    """Its value is neither checked nor used, whatever its sign; that of a grouped column is."""
+    partition = Partition.of([0, 0, -1], n_columns=3, ungrouped="free")
+    alpha, beta = to_partls([1.0, 3.0, -7.0], [-1.0], partition)
+    np.testing.assert_allclose(alpha, [0.25, 0.75, 0.0])
+    np.testing.assert_allclose(beta, [-4.0])
+    with pytest.raises(ValueError, match="alpha, column 1 is -3.0: alpha must be >= 0"):
+        to_partls([1.0, -3.0, 0.0], [1.0], partition)
