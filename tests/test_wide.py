@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import partls
-from partls.search.incumbents import _nearest_exact
+from partls.search.incumbents import _nearest_exact, exact_fit_nearby, leaf
 
 SHAPES = [(10, 40, 160), (10, 100, 400), (15, 150, 400), (20, 200, 400), (8, 60, 75), (6, 44, 83)]
 
@@ -38,3 +38,19 @@ def test_the_nearest_exact_fit_is_exact_and_nearest() -> None:
     away = (x - point) / metric**2  # stationary: a combination of the rows of A
     np.testing.assert_allclose(away, A.T @ np.linalg.lstsq(A.T, away, rcond=None)[0], atol=1e-13)
     assert _nearest_exact(np.vstack([A, np.zeros(12)]), np.append(z, 1.0), point, metric) is None
+
+
+def test_patterns_next_to_the_incumbent_keep_the_signs_known_beforehand() -> None:
+    """Fewer rows than columns, and the wrong sign known for one group: flipping it would fit better."""
+    found = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(30, 40))
+        reduction = partls.Instance(X, X @ rng.uniform(0, 1, 40), np.arange(40) % 8, fit_intercept=False).reduction
+        root = partls.SignPattern((-1, 0, 0, 0, 0, 0, 0, 0))
+        start = leaf(reduction, partls.SignPattern((-1, 1, 1, 1, -1, 1, 1, 1)))
+        best = exact_fit_nearby(reduction, root, start, 1e-14)
+        assert best.value <= start.value
+        assert (best.v[reduction.labels == 0] <= 0).all()
+        found += best.value < 0.9 * start.value
+    assert found > 6  # turning the fifth group back pays
