@@ -158,5 +158,5 @@ def test_what_stands_at_a_free_column_is_no_share() -> None:
     alpha, beta = to_partls([1.0, 3.0, -7.0], [-1.0], partition)
     np.testing.assert_allclose(alpha, [0.25, 0.75, 0.0])
     np.testing.assert_allclose(beta, [-4.0])
-    with pytest.raises(ValueError, match="alpha, column 1 is -3.0: alpha must be >= 0"):
+    with pytest.raises(ValueError, match=r"alpha, column 1 is -3\.0: alpha must be >= 0"):
         to_partls([1.0, -3.0, 0.0], [1.0], partition)
