@@ -316,3 +316,18 @@ def test_without_progress_nothing_is_said(caplog: pytest.LogCaptureFixture, caps
         solved(hard(), node_limit=200)
     assert not [record for record in caplog.records if "open" in record.getMessage()]
     assert capsys.readouterr().out == ""
+
+
+def test_the_first_incumbent_of_l1_data_looks_at_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    over: list[bool] = []
+    plain = branch_and_bound.plain_incumbent
+
+    def watched(*args: Any) -> Any:
+        over.append(args[-1]())
+        return plain(*args)
+
+    monkeypatch.setattr(branch_and_bound, "plain_incumbent", watched)
+    case = FAMILIES["l1"](0)
+    for time_limit in (0, 60):
+        solved(case, time_limit=time_limit)
+    assert over == [True, False]
