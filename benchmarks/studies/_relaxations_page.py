@@ -58,7 +58,7 @@ def _bounds(key: str, rows: list[Row]) -> str:
         median = statistics.median(closed) if closed else float("nan")
         verdict = "" if goal is None else f"{'reached' if median >= goal else 'MISSED'} {goal}"
         lines.append([
-            name, f"{median:.4f}" if closed else "-", f"{min(closed):.4f}" if closed else "-",
+            name, f"{median:z.4f}" if closed else "-", f"{min(closed):z.4f}" if closed else "-",
             duration(statistics.median(note["per_bound"] for note in told)) if told else "-",
             duration(statistics.median(note["prepare"] for note in told)) if told else "-",
             f"{max(note['raw above'] for note in told):+.1e}" if told else "-",
