@@ -15,6 +15,9 @@ from formulations.partition import Partition
 from formulations.reduction import Reduction, reduce
 
 PENALTIES = ("l2", "l1")
+_CANCELLED = 1e-5  # of the terms of a sum: a residual below this has lost five digits to them
+_EXACT_FIT = 1e-12  # of the terms: a residual below this is rounding, and its digits tell nothing
+_SAMPLED_ROWS, _EXTENDED_ROWS = 64, 4096  # rows whose terms are looked at; rows taken to extended precision at a time
 
 
 class Instance:
@@ -125,8 +128,20 @@ class Instance:
         return np.asarray(sums, dtype=np.float64)
 
     def residual(self, coef: Any, intercept: float = 0.0) -> Floats:
-        """Return ``y - X coef - intercept``."""
-        return np.asarray(self.y - self.X @ np.asarray(coef, dtype=np.float64) - intercept)
+        """Return ``y - X coef - intercept``; in extended precision, where there is any, if large terms cancel."""
+        coef = np.asarray(coef, dtype=np.float64)
+        residual = np.asarray(self.y - self.X @ coef - intercept)
+        sample = slice(None, None, -(-self.n_rows // _SAMPLED_ROWS))
+        with np.errstate(over="ignore", invalid="ignore"):
+            terms = float((np.abs(self.X[sample]) @ np.abs(coef)).max()) + abs(intercept)
+            cancels = _EXACT_FIT * terms < np.abs(residual).max() < _CANCELLED * terms < np.inf
+        if not cancels:
+            return residual
+        extended = coef.astype(np.longdouble)
+        for start in range(0, self.n_rows, _EXTENDED_ROWS):
+            rows = slice(start, start + _EXTENDED_ROWS)
+            residual[rows] = self.y[rows] - self.X[rows].astype(np.longdouble) @ extended - intercept
+        return residual
 
     def objective(self, coef: Any, intercept: float = 0.0) -> float:
         """Return ``||X coef + intercept - y||^2 + eta * penalty(beta)``: the single definition of the objective.

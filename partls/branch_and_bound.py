@@ -187,7 +187,7 @@ class _Search:
         for subtree in self._open:
             if self._is_over():
                 return True
-            bound = self._explorers.main.certified(subtree, aim)
+            bound = max(self._explorers.main.certified(subtree, aim), self._proved)  # as in the estimate it has to meet
             if self._gap_closed(bound):
                 closed = min(closed, bound)
             else:  # the kernel's own bound was wrong

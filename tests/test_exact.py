@@ -136,6 +136,16 @@ def test_the_search_does_not_end_on_the_word_of_open_subtrees(order: str, monkey
     assert result.counts["bounds by factorisation"] > 0
 
 
+def test_a_certified_bound_below_zero_ends_the_search() -> None:
+    """Offsets of 1e7, no intercept, weights from 0 to 1e4: the last bound falls below zero by rounding."""
+    for seed in (18, 24, 30, 32):
+        rng = np.random.default_rng(seed)
+        X, y = np.round(rng.normal(size=(7, 5)), 3) - 1e7, rng.normal(size=7)
+        weights = [0, 1, 0, 0, 1e-3, 1e-3, 1e4]
+        result = partls.solve(X, y, [1, 3, 0, 2, 0], fit_intercept=False, sample_weight=weights)
+        assert 0.0 <= result.lower_bound <= result.objective
+
+
 def test_there_are_enough_instances() -> None:
     assert len(FAMILIES) * PER_FAMILY >= 500
     assert len(FAMILIES) * len(SLOW) >= 5000

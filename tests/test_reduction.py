@@ -106,7 +106,7 @@ def test_signs_and_zeros_survive_restoring(options: dict[str, Any]) -> None:
     instance = made(*data(), options)
     for v in points(instance):
         coef, intercept = instance.reduction.restore(v)
-        constrained = [*coef[instance.partition.labels >= 0], intercept][: len(v)]
+        constrained = np.append(coef, intercept)[instance.reduction._columns]
         assert np.sign(constrained).tolist() == np.sign(v).tolist()
 
 
