@@ -34,6 +34,7 @@ from partls.search.options import SearchOptions, SearchOutcome
 from partls.search.subtree import Exploration, Incumbent, Subtree, Tolerances, round_to_signs
 from partls.search.window import window_and_budget
 from partls.search.workers import GRACE, within_reason
+from relaxations import named
 from relaxations.active_set import ActiveSetRelaxation, GroupedProblem, group_columns
 from relaxations.bound import is_sequential
 from relaxations.kernel import load
@@ -43,6 +44,7 @@ logger = logging.getLogger("partls")
 _NO_LOCAL_SEARCH = 12  # groups: smaller trees need no incumbent to start with
 _FIRST_WORK = 1e7  # nodes times M^2 explored in the caller's thread, which cannot be interrupted, before any other
 _STRENGTHEN_AFTER = 1000  # nodes: the diagonal then costs about what the search has cost so far
+_MOST = 0.5  # share of the gap: a bound that closes more of it at the root is worth a hundred times the time per node
 _ROUND = 16  # subtrees in hand, and results merged between looks at the gap: more than the cores
 _DEPTH_FIRST_BUDGET, _BEST_FIRST_BUDGET = 512, 32  # nodes per task
 _GENERIC_BUDGET = 8
@@ -167,11 +169,15 @@ class _Search:
         logger.warning("%s", contradiction)
         self._counts[f"contradicted: {contradiction.relaxation}"] += 1
         self._incumbent = min(self._incumbent, contradiction.found, key=lambda found: found.value)
-        self._explorers, self._native = Explorers(self._explorers.fallback, self._explorers.fallback), False
-        self._options = replace(self._options, executor=None)
-        self._open, self._closed, self._proved = self._frontier([Subtree(self._root)]), inf, 0.0
+        self._options, self._proved = replace(self._options, executor=None), 0.0
         self._in_hand.clear()
         self._stop = np.zeros(1, np.uint8)
+        self._restart(Explorers(self._explorers.fallback, self._explorers.fallback))
+
+    def _restart(self, explorers: Explorers) -> None:
+        """Search from the root again, by other bounds."""
+        self._explorers, self._native, self._budget = explorers, False, _GENERIC_BUDGET
+        self._open, self._closed = self._frontier([Subtree(self._root)]), inf
 
     def _run_to_a_proof(self, progress: SearchProgress) -> None:
         """Search until the gap is closed by certified bounds, not by the word of the subtrees left open."""
@@ -236,11 +242,23 @@ class _Search:
             return crew
         if crew is not None:
             crew.close()
-        if isinstance(self._explorers.main, CompiledExplorer):
+        if self._penalty_pays():
+            self._problem = replace(self._problem, relaxation=named("strengthened"))
+            self._restart(self._problem.explorers())
+        elif isinstance(self._explorers.main, CompiledExplorer):
             diagonal = within_reason(self._explorers.main.strengthen, self._is_over)
             self._problem = replace(self._problem, diagonal=diagonal)
         self._strengthened = True
         return None
+
+    def _penalty_pays(self) -> bool:
+        """Return whether the L2 penalty made strong, which no compiled bound knows, closes most of the gap at once."""
+        instance = self._problem.instance
+        if instance.reduction.data_part is instance.reduction:
+            return False
+        bound = within_reason(lambda: named("strengthened").prepare(instance).bound(self._root), self._is_over)
+        low = self._estimate()
+        return bound is not None and bound.value / self._scale - low > _MOST * (self._incumbent.value - low)
 
     def _work(self, crew: Crew) -> None:
         """Hand out and merge until it is time to look at the gap: after a few results, or a better solution."""
