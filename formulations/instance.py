@@ -13,11 +13,9 @@ from formulations.data import Floats, as_matrix, as_vector, column_names
 from formulations.errors import InvalidInput, suggestion
 from formulations.partition import Partition
 from formulations.reduction import Reduction, reduce
+from formulations.residual import residual
 
 PENALTIES = ("l2", "l1")
-_CANCELLED = 1e-5  # of the terms of a sum: a residual below this has lost five digits to them
-_EXACT_FIT = 1e-12  # of the terms: a residual below this is rounding, and its digits tell nothing
-_SAMPLED_ROWS, _EXTENDED_ROWS = 64, 4096  # rows whose terms are looked at; rows taken to extended precision at a time
 
 
 class Instance:
@@ -128,35 +126,23 @@ class Instance:
         return np.asarray(sums, dtype=np.float64)
 
     def residual(self, coef: Any, intercept: float = 0.0) -> Floats:
-        """Return ``y - X coef - intercept``; in extended precision, where there is any, if large terms cancel."""
-        coef = np.asarray(coef, dtype=np.float64)
-        residual = np.asarray(self.y - self.X @ coef - intercept)
-        sample = slice(None, None, -(-self.n_rows // _SAMPLED_ROWS))
-        with np.errstate(over="ignore", invalid="ignore"):
-            terms = float((np.abs(self.X[sample]) @ np.abs(coef)).max()) + abs(intercept)
-            cancels = _EXACT_FIT * terms < np.abs(residual).max() < _CANCELLED * terms < np.inf
-        if not cancels:
-            return residual
-        extended = coef.astype(np.longdouble)
-        for start in range(0, self.n_rows, _EXTENDED_ROWS):
-            rows = slice(start, start + _EXTENDED_ROWS)
-            residual[rows] = self.y[rows] - self.X[rows].astype(np.longdouble) @ extended - intercept
-        return residual
+        """Return ``y - X coef - intercept``, accurate also where large contributions cancel."""
+        return residual(self.X, self.y, np.asarray(coef, dtype=np.float64), intercept)
 
     def objective(self, coef: Any, intercept: float = 0.0) -> float:
         """Return ``||X coef + intercept - y||^2 + eta * penalty(beta)``: the single definition of the objective.
 
         No 1/N, no 1/2, no square root. Sign constraints are not checked here.
         """
-        residual = self.residual(coef, intercept)
-        weighted = residual if self.sample_weight is None else residual * self.sample_weight
+        error = self.residual(coef, intercept)
+        weighted = error if self.sample_weight is None else error * self.sample_weight
         if self.eta == 0:  # no penalty, however large beta is
-            return float(residual @ weighted)
+            return float(error @ weighted)
         beta = self.group_sums(coef)
         if self.fit_intercept and self.penalize_intercept:
             beta = np.append(beta, intercept)
         penalty = beta @ beta if self.penalty == "l2" else np.abs(beta).sum()
-        return float(residual @ weighted + self.eta * penalty)
+        return float(error @ weighted + self.eta * penalty)
 
     @cached_property
     def reduction(self) -> Reduction:

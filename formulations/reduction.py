@@ -109,8 +109,12 @@ class Reduction:
         return float(self.scale * (residual @ residual + self.rest + self.l1 @ np.abs(v)))
 
     def restore(self, v: Floats) -> tuple[Floats, float]:
-        """Return ``(coef, intercept)`` in original units; constrained signs and zeros survive exactly."""
+        """Return ``(coef, intercept)`` in original units; constrained signs and zeros survive exactly.
+
+        A column of which the reduction left nothing (zero, or explained by the intercept) gets the coefficient zero.
+        """
         M = self._instance.n_columns
+        v = np.where(self.R.any(axis=0) | (self.l1 > 0), v, 0.0)
         full = np.zeros(M + 1)
         full[self._columns] = np.ldexp(v, self._exponents)
         full[self._free.columns] = np.ldexp(self._free.solve(v), self._free.exponents)

@@ -236,6 +236,15 @@ def test_the_first_incumbent_cannot_be_improved_by_flipping_one_group() -> None:
             assert objective_of(case, flipped) >= first.objective * (1 - 1e-9)
 
 
+def test_an_audit_forgives_a_dear_intercept_its_rounding() -> None:
+    """Its slope is eta times its value, so that one digit more or less of it counts eta times."""
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(3, 4)) + 5.0, rng.normal(size=3) + 5.0
+    result = partls.solve(X, y, [0, 0, 1, 1], eta=1e9, penalize_intercept=True)
+    assert result.audit().passed
+    assert not replace(result, intercept=result.intercept * (1 + 1e-3)).audit().passed
+
+
 def test_an_audit_finds_what_is_wrong() -> None:
     """The audit looks at the data: whatever is changed afterwards, it notices."""
     result = solved(correlated(1, n_rows=30, n_columns=12, n_groups=4), "bnb")

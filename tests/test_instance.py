@@ -124,7 +124,6 @@ def test_the_objective_has_no_half_no_mean_and_no_root() -> None:
     assert Instance([[1.0], [2.0]], [3.0, 5.0], eta=10.0, penalty="l1").objective([-1.0], 0.0) == 16.0 + 49.0 + 10.0
 
 
-@pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="no extended precision on this platform")
 @pytest.mark.parametrize("n_rows", [30, 5000])
 def test_the_objective_keeps_its_digits_where_large_terms_cancel(n_rows: int) -> None:
     """Coefficients of 1e8 that nearly cancel; the oracle sums fractions."""

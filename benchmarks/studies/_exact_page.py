@@ -60,7 +60,8 @@ def _goal_line(goal, rows: list[Row]) -> list[object]:
     value, ratio = mine.seconds, "-"
     if goal.kind == "faster":
         value = other.seconds / mine.seconds
-        ratio = f"{'>= ' if other.censored else ''}{number(value)}x" if other.runs else "-"
+        said = f"{number(value)}x" if value >= 1 else f"{number(1 / value)}x slower"
+        ratio = f"{'>= ' if other.censored else ''}{said}" if other.runs else "-"
     elif goal.kind == "fraction":
         value, per_seed = mine.seconds / other.seconds, [1 / r for r in per_seed]
         ratio = f"{number(value)} of its time"
@@ -78,6 +79,8 @@ def _verdict(kind: str, value: float, must: float | None, aim: float, solved: bo
         return "not solved"
     if value != value:
         return "no peer"
+    if must is None and kind == "faster" and value < 1:
+        return "peer wins"
     reached = [goal is None or (value >= goal if kind == "faster" else value <= goal) for goal in (must, aim)]
     return "aim" if reached[1] else "must" if reached[0] else "MISSED"
 

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.figures import drawing, picture
+from benchmarks.figures import clock, drawing, picture, plain_ticks
 from benchmarks.render import duration, head, markdown_table, number, section, select, timing, verdicts
 from benchmarks.table import Row, notes
 
@@ -112,7 +112,8 @@ def figures(rows: list[Row]) -> dict[str, Any]:
                 if told:
                     place = (statistics.median(note[part] for note in told) for part in ("per_bound", "closed"))
                     ax.plot(*place, "o", color=f"C{i}", markersize=9, label=name)
-            ax.set(xscale="log", xlabel="seconds per bound", title=NAMES.get(key, key).replace(", ", "\n", 1))
+            ax.set(xscale="log", xlabel="time per bound", title=NAMES.get(key, key).replace(", ", "\n", 1))
+            plain_ticks(ax.xaxis, clock)
         axes[0][0].set(ylabel="share of the root gap closed", ylim=(-0.05, 1.05))
         handles, labels = axes[0][0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=4)
