@@ -50,6 +50,7 @@ _DEPTH_FIRST_BUDGET, _BEST_FIRST_BUDGET = 512, 32  # nodes per task
 _GENERIC_BUDGET = 8
 _CERTIFYING = 2.0  # seconds for the bounds of subtrees left open; then the root's bound stands for the rest
 _POLL = 0.05  # seconds between looks at the clock while others work
+_EXACT_FIT = 0.1 * ABSOLUTE_TOLERANCE  # of the target's squared norm: what solutions that fit exactly leave
 _PRUNE_SHARE = 0.1  # of gap_tol: closing boxes this near to the incumbent leaves the rest of the gap to rounding
 
 
@@ -58,11 +59,11 @@ def branch_and_bound(instance: Instance, options: SearchOptions) -> SearchOutcom
     reduction = instance.reduction
     root = options.root or SignPattern.free(reduction.n_groups)
     size = float(reduction.z @ reduction.z) + reduction.rest
-    tolerances = Tolerances(_PRUNE_SHARE * options.gap_tol, _PRUNE_SHARE * ABSOLUTE_TOLERANCE * size)
+    tolerances = Tolerances(_PRUNE_SHARE * options.gap_tol, size)
     if not len(reduction.R):  # no column has any effect: zero coefficients are as good as any
         flat = Incumbent(reduction.rest, np.zeros(reduction.n_columns))
         return SearchOutcome(flat, flat.value, None, Counter({"nodes": 0}))
-    exact_fit = interpolating(reduction, root, tolerances.absolute)
+    exact_fit = interpolating(reduction, root, _EXACT_FIT * size)
     if exact_fit is not None:
         return SearchOutcome(exact_fit, 0.0, None, Counter({"nodes": 0}))
     grouped = group_columns(reduction)
@@ -90,8 +91,8 @@ def _first_incumbent(grouped: GroupedProblem, root: SignPattern, options: Search
         return Incumbent(grouped.size, np.zeros(len(relaxed)))  # the search itself is over before a better one pays
     if native:
         found = compiled_incumbent(grouped, root, candidates)
-        wide = grouped.R.shape[0] < grouped.R.shape[1] and found.value > tolerances.absolute
-        return exact_fit_nearby(reduction, root, found, tolerances.absolute) if wide else found
+        wide = grouped.R.shape[0] < grouped.R.shape[1] and found.value > tolerances.zero
+        return exact_fit_nearby(reduction, root, found, tolerances.zero) if wide else found
     return plain_incumbent(
         reduction, root, candidates, relaxed, lambda: options.keyboard.pressed or time.perf_counter() > deadline
     )
@@ -345,7 +346,7 @@ class _Search:
 
     def _gap_closed(self, lower: float) -> bool:
         upper = self._incumbent.value
-        return upper - lower <= max(self._options.gap_tol * upper, self._problem.tolerances.absolute)
+        return upper - lower <= max(self._options.gap_tol * upper, upper - self._problem.tolerances.cutoff(upper))
 
     def _nodes_left(self) -> int:
         return 2**62 if self._options.node_limit is None else self._options.node_limit - self._counts["nodes"]
