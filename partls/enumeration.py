@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from math import inf
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,14 +28,19 @@ from relaxations.certify import SafeBound
 from relaxations.kernel import load
 from relaxations.sign_constrained import solve_signed
 
+if TYPE_CHECKING:
+    from relaxations._tableau import Problem
+
 MAX_GROUPS = 24
 _BLOCK_GROUPS = 10  # patterns are solved 2^10 at a time: enough to amortise, little to hold
 _SAMPLE_GROUPS = 7
 _BLOCK_WORK = 1e8  # patterns times M^2 in a block: Ctrl-C and the clock wait for it
-_WIDE = 16  # a pattern costs this many times as much with fewer rows than columns: most are solved again
+_DESCENT = 1e-13  # of the target's norm: a gradient (columns have norm about 1) below this is zero
+
+Kept = tuple[float, int, tuple[int, ...], "Floats | None"]  # minus the value, minus its place in time, signs, v
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Block:
     """All completions of one prefix: values, certified bounds (reduced units) and, if kept, coefficients."""
 
@@ -73,10 +79,11 @@ class PatternSolver:
         return int(2 ** len(self._groups))
 
     def blocks(self, *, coefs: bool = False, block_groups: int = _BLOCK_GROUPS) -> Iterator[Block]:
-        """Yield blocks until every pattern is solved."""
-        rows, columns = self.reduction.R.shape
-        work = columns**2 * (_WIDE if rows < columns else 1)
-        affordable = int(np.log2(max(_BLOCK_WORK / work, 1.0)))
+        """Yield blocks until every pattern is solved; ``confirm`` settles what rounding has left open in them."""
+        columns = self.reduction.n_columns
+        # A pattern kept is confirmed, or solved at once, by factorisation, which costs more than its share of a walk.
+        work = columns**2 if self._native and not coefs else columns**3
+        affordable = int(np.log2(max(_BLOCK_WORK / max(work, 1), 1.0)))
         split = max(len(self._groups) - min(block_groups, affordable), 0)
         head, tail = self._groups[:split], self._groups[split:]
         for signs in product((1, -1), repeat=split):
@@ -90,14 +97,13 @@ class PatternSolver:
         patterns = np.tile(prefix, (count, 1))
         bits = (np.arange(count)[:, None] >> np.arange(len(tail))[::-1]) & 1
         patterns[:, tail] = 1 - 2 * bits
-        block = self._solve_native(prefix, tail, patterns, coefs) if self._native else self._solve_plain(patterns)
-        return self._recheck(block)
+        return self._solve_native(prefix, tail, patterns, coefs) if self._native else self._solve_plain(patterns)
 
     def _solve_native(self, prefix: NDArray[np.int8], tail: NDArray[np.int64], patterns: NDArray[np.int8], coefs: bool
                       ) -> Block:
         kernel, nodes = load("partls.search._patterns"), load("partls.search._node")
         if not hasattr(self, "_problem"):
-            self._problem = self._grouped.kernel_problem(self._grouped.size)
+            self._problem = _turned_around(self._grouped)
             self._workspace = nodes.make_workspace(self._problem)
         M = len(self._grouped.order)
         values, certified = np.empty(len(patterns)), np.empty(len(patterns))
@@ -127,24 +133,36 @@ class PatternSolver:
         i = int(np.argmin(values))
         return Block(patterns, values, certified, coefs, Incumbent(float(values[i]), coefs[i]))
 
-    def _recheck(self, block: Block) -> Block:
-        """Solve again, by orthogonal factorisation, the patterns whose bound and value are not equal to tolerance."""
+    def confirm(self, block: Block, cutoff: float = inf) -> None:
+        """Solve again, by orthogonal factorisation, the patterns whose bound and value are not equal to tolerance.
+
+        What is certified to reach the cutoff is left alone: its bound proves already that it is not wanted.
+        """
         reduction = self.reduction
-        size = self._grouped.size
-        sound = np.isfinite(block.values) & np.isfinite(block.certified)  # a broken tableau yields neither
-        gap = np.where(sound, block.values, np.inf) - np.where(sound, block.certified, 0.0)
-        tight = gap <= np.where(sound, 1e-10 * block.values + 1e-13 * size, 0.0)
-        best = block.best
-        for i in np.flatnonzero(~tight):
+        gap = block.values - block.certified
+        tight = gap <= 1e-10 * block.values + 1e-13 * self._grouped.size  # not so if a broken tableau yields NaN
+        for i in np.flatnonzero(~tight & ~(block.certified >= cutoff)):
             self._keyboard.check()
             pattern = SignPattern(tuple(block.patterns[i].tolist()))
-            solution = leaf(reduction, pattern)
-            block.values[i] = solution.value
-            block.certified[i] = self._safe.value(solution.v, reduction.column_signs(pattern), solution.value)
+            start = None if block.coefs is None else Incumbent(float(block.values[i]), block.coefs[i])
+            solution = leaf(reduction, pattern, start)
+            bound = self._safe.value(solution.v, reduction.column_signs(pattern), solution.value)
+            block.values[i], block.certified[i] = solution.value, max(bound, reduction.rest)
             if block.coefs is not None:
                 block.coefs[i] = solution.v
-            best = min(best, solution, key=lambda incumbent: incumbent.value)
-        return Block(block.patterns, block.values, block.certified, block.coefs, best)
+            block.best = min(block.best, solution, key=lambda incumbent: incumbent.value)
+
+
+def _turned_around(grouped: GroupedProblem) -> Problem:
+    """Return the kernel's problem of which all columns are held at zero, as the enumeration reads it: negated."""
+    kernel = load("relaxations._tableau")
+    Q = grouped.R.T @ grouped.R
+    state = np.zeros((kernel.STATE_ROWS, len(Q)))
+    state[kernel.DIAGONAL] = -np.diag(Q)
+    state[kernel.POINT] = grouped.R.T @ grouped.z
+    state[kernel.PASSIVE] = 1.0
+    problem: Problem = grouped.kernel_problem(grouped.size)
+    return problem._replace(T=-Q, state=state, value=-grouped.size, tolerance=_DESCENT * np.sqrt(grouped.size), dependent=False)
 
 
 @dataclass
@@ -169,9 +187,10 @@ def enumerate_patterns(instance: Instance, *, root: SignPattern | None = None, k
         raise InvalidInput(_too_many(solver, max_groups))
     deadline = inf if time_limit is None else time.perf_counter() + time_limit
     best, lower, done, limit = None, inf, 0, None
-    kept: list[tuple[float, int, tuple[int, ...], Floats | None]] = []  # a heap, worst first
+    kept: list[Kept] = []  # a heap, worst first
     try:
         for block in solver.blocks(coefs=n_kept > 0):
+            solver.confirm(block, _cutoff(best, kept, block, n_kept))
             lower = min(lower, float(block.certified.min()))
             best = block.best if best is None else min(best, block.best, key=lambda incumbent: incumbent.value)
             _keep_best(kept, block, n_kept)
@@ -194,7 +213,9 @@ def enumerate_patterns(instance: Instance, *, root: SignPattern | None = None, k
 def iterate_solutions(instance: Instance) -> Iterator[Solution]:
     """Yield the best solution of every sign pattern, one by one, in constant memory."""
     reduction = instance.reduction
-    for block in PatternSolver(reduction, SignPattern.free(reduction.n_groups)).blocks(coefs=True):
+    solver = PatternSolver(reduction, SignPattern.free(reduction.n_groups))
+    for block in solver.blocks(coefs=True):
+        solver.confirm(block)
         assert block.coefs is not None
         for pattern, v in zip(block.patterns, block.coefs, strict=True):
             yield _solution(instance, tuple(pattern.tolist()), v)
@@ -230,7 +251,15 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.2g} seconds"
 
 
-def _keep_best(kept: list[tuple[float, int, tuple[int, ...], Floats | None]], block: Block, n_kept: int) -> None:
+def _cutoff(best: Incumbent | None, kept: list[Kept], block: Block, n_kept: int) -> float:
+    """Return the value a pattern of the block must be below to be wanted: the best, or the n-th best, so far."""
+    if not n_kept:
+        return min(block.best.value, inf if best is None else best.value)
+    values = np.concatenate([[-entry[0] for entry in kept], block.values])
+    return inf if len(values) <= n_kept else float(np.partition(values, n_kept - 1)[n_kept - 1])
+
+
+def _keep_best(kept: list[Kept], block: Block, n_kept: int) -> None:
     """Keep the n best in a heap whose first element is the worst kept."""
     if not n_kept:
         return
@@ -242,7 +271,7 @@ def _keep_best(kept: list[tuple[float, int, tuple[int, ...], Floats | None]], bl
         heapq.heappush(kept, entry) if len(kept) < n_kept else heapq.heapreplace(kept, entry)
 
 
-def _solutions(instance: Instance, kept: list[tuple[float, int, tuple[int, ...], Floats | None]]
+def _solutions(instance: Instance, kept: list[Kept]
                ) -> tuple[Solution, ...]:
     ordered = sorted(kept, key=lambda entry: (-entry[0], tuple(-s for s in entry[2])))
     return tuple(_solution(instance, pattern, v) for _, _, pattern, v in ordered if v is not None)
