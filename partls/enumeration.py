@@ -35,7 +35,7 @@ MAX_GROUPS = 24
 _BLOCK_GROUPS = 10  # patterns are solved 2^10 at a time: enough to amortise, little to hold
 _SAMPLE_GROUPS = 7
 _BLOCK_WORK = 1e8  # patterns times M^2 in a block: Ctrl-C and the clock wait for it
-_DESCENT = 1e-13  # of the target's norm: a gradient (columns have norm about 1) below this is zero
+_ROUNDING = 1e-13  # of the target's norm: a coefficient or gradient (columns have norm about 1) below this is zero
 
 Kept = tuple[float, int, tuple[int, ...], "Floats | None"]  # minus the value, minus its place in time, signs, v
 
@@ -103,7 +103,7 @@ class PatternSolver:
                       ) -> Block:
         kernel, nodes = load("partls.search._patterns"), load("partls.search._node")
         if not hasattr(self, "_problem"):
-            self._problem = _turned_around(self._grouped)
+            self._problem = _without_columns(self._grouped)
             self._workspace = nodes.make_workspace(self._problem)
         M = len(self._grouped.order)
         values, certified = np.empty(len(patterns)), np.empty(len(patterns))
@@ -153,8 +153,8 @@ class PatternSolver:
             block.best = min(block.best, solution, key=lambda incumbent: incumbent.value)
 
 
-def _turned_around(grouped: GroupedProblem) -> Problem:
-    """Return the kernel's problem of which all columns are held at zero, as the enumeration reads it: negated."""
+def _without_columns(grouped: GroupedProblem) -> Problem:
+    """Return the kernel's problem with every column held at zero, turned around as the enumeration reads it."""
     kernel = load("relaxations._tableau")
     Q = grouped.R.T @ grouped.R
     state = np.zeros((kernel.STATE_ROWS, len(Q)))
@@ -162,7 +162,7 @@ def _turned_around(grouped: GroupedProblem) -> Problem:
     state[kernel.POINT] = grouped.R.T @ grouped.z
     state[kernel.PASSIVE] = 1.0
     problem: Problem = grouped.kernel_problem(grouped.size)
-    return problem._replace(T=-Q, state=state, value=-grouped.size, tolerance=_DESCENT * np.sqrt(grouped.size), dependent=False)
+    return problem._replace(T=-Q, state=state, tolerance=_ROUNDING * np.sqrt(grouped.size))
 
 
 @dataclass

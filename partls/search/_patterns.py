@@ -2,9 +2,13 @@
 
 An undecided group is out of the model here, and lets its columns in as its sign is decided: a node is the optimum of
 the groups decided so far. Its passive columns are few and never those of plain least squares, which may be nearly
-collinear or fit exactly. Letting columns in is the search's dual step on the tableau turned around: with -T for T,
-the columns held at zero for the passive ones, and the opposite signs, a gradient of the wrong sign is what a
-coefficient of the wrong sign was. So "passive" means held at zero in the states below.
+collinear or fit exactly.
+
+Nothing is pruned, so that pivots need no ratio test: a column of the wrong sign or the wrong gradient changes sides,
+the worst one first (``change_sides``). Where that does not settle soon, or columns are dependent, the search's dual
+steps do (``let_in``): on the tableau turned around, with -T for T, the columns held at zero for the passive ones and
+the opposite signs, a gradient of the wrong sign is what a coefficient of the wrong sign was. All states below are
+turned around: "passive" means held at zero.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ import numpy as np
 from partls.search._node import (
     NODES,
     SCRATCH,
+    UNSOLVED,
     Workspace,
     begin,
     copy_signs,
@@ -24,21 +29,62 @@ from partls.search._node import (
     offer,
     own_tableau,
     settle,
-    try_child,
     workspace_t,
 )
 from relaxations._certificate import _MARGIN, FITTED, GRADIENT
 from relaxations._compile import bytes_t, compiled, integer, integers, matrix, real, signs_t, vector
-from relaxations._pivoting import SOLVED, UNFINISHED, dual_steps
-from relaxations._tableau import PASSIVE, POINT, Problem, copy_state, decide, problem_t
+from relaxations._pivoting import SOLVED, dual_steps, position
+from relaxations._tableau import (
+    ACTIVE_SIGN,
+    DIAGONAL,
+    MAX_PENDING,
+    MIN_PIVOT,
+    PASSIVE,
+    PASSIVE_SIGN,
+    POINT,
+    Problem,
+    copy_state,
+    decide,
+    pending_row,
+    pivot,
+    problem_t,
+    trial_t,
+)
 
 _ROUNDS = 50  # tableaus in a row before a pattern is left as it is, for its certificate to judge
+_OWN_TABLEAU = 3  # levels between the nodes that get a tableau of their own at the latest
 
 
-@compiled(numba.void, problem_t, workspace_t, integer)
-def refresh(problem: Problem, ws: Workspace, level: int) -> None:
-    """Take coefficients and gradients from the node's own tableau: steps cut short leave neither."""
-    S, T, start = ws.S[level], ws.T[level], problem.state[POINT]
+@compiled(integer, matrix, real, vector, finite=True)
+def worst_side(S: Any, tolerance: float, scratch: Any) -> int:
+    """Return the column whose change of sides alone would change the error most, or -1 if each is where it belongs."""
+    d, g, q, h = S[DIAGONAL], S[POINT], S[PASSIVE_SIGN], S[ACTIVE_SIGN]
+    for a in range(d.size):
+        wrong = max((h[a] - q[a]) * g[a] - tolerance, 0.0)
+        scratch[a] = wrong * wrong / max(abs(d[a]), MIN_PIVOT)
+    best = 0.0
+    for a in range(d.size):
+        best = max(best, scratch[a])
+    return position(scratch, best) if best > 0.0 else -1
+
+
+@compiled(integer, problem_t, *trial_t)
+def change_sides(problem: Problem, T: Any, U: Any, C: Any, n: int, S: Any) -> int:
+    """Pivot until every column is where its sign and gradient belong, or the pending pivots are used up; return n."""
+    while n < MAX_PENDING:
+        i = worst_side(S, problem.tolerance, U[MAX_PENDING + 2])
+        if i < 0:
+            break
+        pending_row(T, i, U, C, n, U[n])
+        pivot(i, 1.0 - 2.0 * S[PASSIVE, i], U, C, n, S, 0.0)
+        n += 1
+    return n
+
+
+@compiled(numba.void, problem_t, matrix, matrix)
+def refresh(problem: Problem, T: Any, S: Any) -> None:
+    """Take coefficients and gradients from a tableau: dual steps cut short leave neither."""
+    start = problem.state[POINT]
     for a in range(start.size):
         S[POINT, a] = start[a] * S[PASSIVE, a]
     for b in range(start.size):
@@ -48,16 +94,40 @@ def refresh(problem: Problem, ws: Workspace, level: int) -> None:
 
 
 @compiled(numba.void, problem_t, workspace_t, integer, glue=True)
-def finish(problem: Problem, ws: Workspace, level: int) -> None:
-    """Solve a node that has a tableau of its own to the end."""
+def let_in(problem: Problem, ws: Workspace, level: int) -> None:
+    """Solve a node that has a tableau of its own, and no coefficient of the wrong sign, by dual steps."""
     for _ in range(_ROUNDS):
-        refresh(problem, ws, level)
-        status, n, ws.value[level] = dual_steps(
-            problem, ws.T[level], ws.U[SCRATCH], ws.C[SCRATCH], 0, ws.S[level], 0.0, np.inf
-        )
+        refresh(problem, ws.T[level], ws.S[level])
+        status, n, _ = dual_steps(problem, ws.T[level], ws.U[SCRATCH], ws.C[SCRATCH], 0, ws.S[level], 0.0, np.inf)
         own_tableau(ws, level, level, SCRATCH, n)
         if status == SOLVED:
             break
+
+
+@compiled(integer, problem_t, workspace_t, integer, integer, real, glue=True)
+def solve_child(problem: Problem, ws: Workspace, level: int, k: int, sign: float) -> int:
+    """Let group k in with its sign; return the pending pivots in the trial, or UNSOLVED if they had no room.
+
+    The child has then got a tableau of its own.
+    """
+    T, U, C, S, n = ws.T[ws.base[level]], ws.U[SCRATCH], ws.C[SCRATCH], ws.trial[SCRATCH], MAX_PENDING
+    load_pending(ws, level, SCRATCH)
+    if not problem.dependent:
+        copy_state(ws.S[level], S)
+        decide(problem, S, k, -sign)
+        n = change_sides(problem, T, U, C, ws.n_pending[level], S)
+    if n < MAX_PENDING:
+        return n
+    copy_state(ws.S[level], S)
+    decide(problem, S, k, -sign)
+    status, n, _ = dual_steps(problem, T, U, C, ws.n_pending[level], S, 0.0, np.inf)
+    if status == SOLVED:
+        return n
+    copy_state(S, ws.S[level + 1])
+    own_tableau(ws, level, level + 1, SCRATCH, n)
+    let_in(problem, ws, level + 1)
+    copy_state(ws.S[level + 1], S)
+    return UNSOLVED
 
 
 @compiled(numba.void, problem_t, workspace_t, signs_t, glue=True)
@@ -71,7 +141,7 @@ def solve_prefix(problem: Problem, ws: Workspace, signs: Any) -> None:
         if signs[k] != 0:
             decide(problem, ws.S[0], k, -float(signs[k]))
     ws.base[0] = 0
-    finish(problem, ws, 0)
+    let_in(problem, ws, 0)
 
 
 @compiled(numba.types.Tuple((real, real)), problem_t, matrix, signs_t, matrix)
@@ -146,21 +216,18 @@ def complete_patterns(problem: Problem, ws: Workspace, signs: Any, groups: Any, 
         sign = 1.0 - 2.0 * sides[level]
         sides[level] += 1
         counts[NODES] += 1
-        load_pending(ws, level, SCRATCH)
-        status, n, value = try_child(problem, ws, level, groups[level], -sign, np.inf, SCRATCH, counts)
         copy_signs(ws.signs[level], ws.signs[level + 1])
         ws.signs[level + 1, groups[level]] = np.int8(sign)
-        S = ws.trial[SCRATCH]
-        if status == UNFINISHED:
-            copy_state(S, ws.S[level + 1])
-            own_tableau(ws, level, level + 1, SCRATCH, n)
-            finish(problem, ws, level + 1)
-            S = ws.S[level + 1]
-        elif level < m - 1:
-            settle(ws, level, level + 1, SCRATCH, n, value, False, counts)
+        n = solve_child(problem, ws, level, groups[level], sign)
+        if n != UNSOLVED and level < m - 1:
+            if (m - level - 1) % _OWN_TABLEAU == 0:
+                copy_state(ws.trial[SCRATCH], ws.S[level + 1])
+                own_tableau(ws, level, level + 1, SCRATCH, n)
+            else:
+                settle(ws, level, level + 1, SCRATCH, n, 0.0, False, counts)
         level += 1
         if level == m:
-            record(problem, ws, S, ws.signs[m], leaf, values, certified, best, coefs)
+            record(problem, ws, ws.trial[SCRATCH], ws.signs[m], leaf, values, certified, best, coefs)
             leaf += 1
             level -= 1
     return leaf
