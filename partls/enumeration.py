@@ -66,7 +66,6 @@ class PatternSolver:
         # An L1-penalised intercept is a group beyond the instance's own: one column, which needs no sign.
         own = (k for k in root.undecided if k < reduction.n_own_groups)
         self._groups = sorted(own, key=lambda k: (-sizes[k], k))
-        self.stop = np.zeros(1, np.uint8)
 
     @property
     def n_groups(self) -> int:
@@ -110,7 +109,7 @@ class PatternSolver:
         kept = np.zeros((len(patterns) if coefs else 0, M))
         best = np.full(1 + M, np.inf)
         kernel.complete_patterns(
-            self._problem, self._workspace, prefix, tail, values, certified, best, kept, self.stop,
+            self._problem, self._workspace, prefix, tail, values, certified, best, kept,
             np.zeros(nodes.N_COUNTS, np.int64),
         )
         in_order = None
@@ -162,7 +161,8 @@ def _without_columns(grouped: GroupedProblem) -> Problem:
     state[kernel.POINT] = grouped.R.T @ grouped.z
     state[kernel.PASSIVE] = 1.0
     problem: Problem = grouped.kernel_problem(grouped.size)
-    return problem._replace(T=-Q, state=state, tolerance=_ROUNDING * np.sqrt(grouped.size))
+    R, z = np.pad(grouped.R, ((0, -len(grouped.R) % 4), (0, 0))), np.pad(grouped.z, (0, -len(grouped.R) % 4))
+    return problem._replace(R=R, z=z, T=-Q, state=state, tolerance=_ROUNDING * np.sqrt(grouped.size))
 
 
 @dataclass

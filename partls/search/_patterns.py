@@ -19,20 +19,17 @@ import numba
 import numpy as np
 
 from partls.search._node import (
-    NODES,
     SCRATCH,
     UNSOLVED,
     Workspace,
-    begin,
-    copy_signs,
     load_pending,
     offer,
     own_tableau,
     settle,
     workspace_t,
 )
-from relaxations._certificate import _MARGIN, FITTED, GRADIENT
-from relaxations._compile import bytes_t, compiled, integer, integers, matrix, real, signs_t, vector
+from relaxations._certificate import _MARGIN, ERROR, FITTED, GRADIENT
+from relaxations._compile import compiled, integer, integers, matrix, real, signs_t, vector
 from relaxations._pivoting import SOLVED, dual_steps, position
 from relaxations._tableau import (
     ACTIVE_SIGN,
@@ -144,90 +141,81 @@ def solve_prefix(problem: Problem, ws: Workspace, signs: Any) -> None:
     let_in(problem, ws, 0)
 
 
-@compiled(numba.types.Tuple((real, real)), problem_t, matrix, signs_t, matrix)
-def certified_value(problem: Problem, S: Any, signs: Any, scratch: Any) -> tuple[float, float]:
+@compiled(numba.types.Tuple((real, real)), problem_t, matrix, matrix)
+def certified_value(problem: Problem, S: Any, scratch: Any) -> tuple[float, float]:
     """Return (squared error, certified lower bound) of a complete pattern, from R, z and S's point made feasible.
 
     For any r: ``||Rv - z||^2 >= 2 r'z - r'r - 2 (R'r)'v``. With r the residual of a feasible point w, what the
-    gradient R'r lacks to its sign is priced by the box.
+    gradient R'r lacks to its sign is priced by the box. ``(x + |x|) / 2`` is the positive part, NaN kept.
     """
-    R, w, gradient = problem.R, scratch[FITTED], scratch[GRADIENT]
+    R, z, w, gradient, sign = problem.R, problem.z, scratch[FITTED], scratch[GRADIENT], scratch[ERROR]
     height, M = R.shape
-    for k in range(signs.size):
-        sign = float(signs[k])
-        for a in range(problem.start[k], problem.start[k + 1]):
-            w[a] = sign * max(sign * S[POINT, a], 0.0) * (1.0 - S[PASSIVE, a])
-            gradient[a] = 0.0
+    for a in range(M):
+        v = S[POINT, a] * (1.0 - S[PASSIVE, a])
+        sign[a] = -S[PASSIVE_SIGN, a] - S[ACTIVE_SIGN, a]
+        w[a] = 0.5 * (v + sign[a] * abs(v))
+        gradient[a] = 0.0
     square = problem.rest
-    for i in range(height):
-        # R is triangular; slices that start at zero let the loops run in vector registers
-        row, ahead, slope = R[i, i:], w[i:], gradient[i:]
-        fitted = 0.0
+    for i in range(0, height, 4):  # four rows of the triangle at a time; slices that start at zero are vectorised
+        R0, R1, R2, R3, ahead, slope = R[i, i:], R[i + 1, i:], R[i + 2, i:], R[i + 3, i:], w[i:], gradient[i:]
+        r0, r1, r2, r3 = z[i], z[i + 1], z[i + 2], z[i + 3]
         for a in range(M - i):
-            fitted += row[a] * ahead[a]
-        r = problem.z[i] - fitted
-        square += r * r
+            r0 -= R0[a] * ahead[a]
+            r1 -= R1[a] * ahead[a]
+            r2 -= R2[a] * ahead[a]
+            r3 -= R3[a] * ahead[a]
+        square += r0 * r0 + r1 * r1 + r2 * r2 + r3 * r3
         for a in range(M - i):
-            slope[a] += row[a] * r
+            slope[a] += R0[a] * r0 + R1[a] * r1 + R2[a] * r2 + R3[a] * r3
     inner, price = 0.0, 0.0
-    for k in range(signs.size):
-        sign = float(signs[k])
-        for a in range(problem.start[k], problem.start[k + 1]):
-            inner += w[a] * gradient[a]
-            price += max(sign * gradient[a], 0.0) * problem.box[a]
+    for a in range(M):
+        inner += w[a] * gradient[a]
+        price += 0.5 * (sign[a] * gradient[a] + abs(gradient[a])) * problem.box[a]
     bound = square + 2.0 * inner - 2.0 * price - _MARGIN * np.sqrt(square * problem.size)
     return square, max(bound, problem.rest)
 
 
-@compiled(numba.void, problem_t, workspace_t, matrix, signs_t, integer, vector, vector, vector, matrix)
-def record(problem: Problem, ws: Workspace, S: Any, signs: Any, leaf: int, values: Any, certified: Any, best: Any,
-           coefs: Any) -> None:
+@compiled(numba.void, problem_t, matrix, matrix, integer, vector, vector, vector, matrix)
+def record(problem: Problem, S: Any, scratch: Any, leaf: int, values: Any, certified: Any, best: Any, coefs: Any
+           ) -> None:
     """Write value, certified bound and (if wanted) coefficients of one complete pattern."""
-    values[leaf], certified[leaf] = certified_value(problem, S, signs, ws.scratch)
-    w = ws.scratch[FITTED]
+    values[leaf], certified[leaf] = certified_value(problem, S, scratch)
+    w = scratch[FITTED]
     offer(values[leaf], w, best[1:], best[:1])
     if coefs.shape[0] > 0:
         for a in range(coefs.shape[1]):
             coefs[leaf, a] = w[a]
 
 
-@compiled(integer, problem_t, workspace_t, signs_t, integers, vector, vector, vector, matrix, bytes_t, integers,
-          entry=True)
+@compiled(numba.void, problem_t, workspace_t, signs_t, integers, vector, vector, vector, matrix, integers, entry=True)
 def complete_patterns(problem: Problem, ws: Workspace, signs: Any, groups: Any, values: Any, certified: Any,
-                      best: Any, coefs: Any, stop: Any, counts: Any) -> int:
-    """Solve all 2^m completions of ``signs`` over the undecided ``groups``; return how many were done.
+                      best: Any, coefs: Any, counts: Any) -> None:
+    """Solve all 2^m completions of ``signs`` over the undecided ``groups``.
 
     Leaf number b has group ``groups[i]`` negative where bit ``m - 1 - i`` of b is set. ``best`` is (best value, its
     coefficients). The last level is solved on pending pivots, without a tableau of its own.
     """
     m = groups.size
-    begin(ws, signs, counts)
     solve_prefix(problem, ws, signs)
     if m == 0:
-        record(problem, ws, ws.S[0], signs, 0, values, certified, best, coefs)
-        return 1
-    sides = np.zeros(m, np.int64)
+        record(problem, ws.S[0], ws.scratch, 0, values, certified, best, coefs)
+    sides = np.zeros(m + 1, np.int64)
     level, leaf = 0, 0
-    while level >= 0 and stop[0] == 0:
+    while leaf < values.size and m > 0:
         if sides[level] == 2:
             sides[level] = 0
             level -= 1
             continue
-        sign = 1.0 - 2.0 * sides[level]
+        n = solve_child(problem, ws, level, groups[level], 1.0 - 2.0 * sides[level])
         sides[level] += 1
-        counts[NODES] += 1
-        copy_signs(ws.signs[level], ws.signs[level + 1])
-        ws.signs[level + 1, groups[level]] = np.int8(sign)
-        n = solve_child(problem, ws, level, groups[level], sign)
-        if n != UNSOLVED and level < m - 1:
+        if level == m - 1:
+            record(problem, ws.trial[SCRATCH], ws.scratch, leaf, values, certified, best, coefs)
+            leaf += 1
+            continue
+        if n != UNSOLVED:
             if (m - level - 1) % _OWN_TABLEAU == 0:
                 copy_state(ws.trial[SCRATCH], ws.S[level + 1])
                 own_tableau(ws, level, level + 1, SCRATCH, n)
             else:
                 settle(ws, level, level + 1, SCRATCH, n, 0.0, False, counts)
         level += 1
-        if level == m:
-            record(problem, ws, ws.trial[SCRATCH], ws.signs[m], leaf, values, certified, best, coefs)
-            leaf += 1
-            level -= 1
-    return leaf
