@@ -35,6 +35,7 @@ MAX_GROUPS = 24
 _BLOCK_GROUPS = 10  # patterns are solved 2^10 at a time: enough to amortise, little to hold
 _SAMPLE_GROUPS = 7
 _BLOCK_WORK = 1e8  # patterns times M^2 in a block: Ctrl-C and the clock wait for it
+_WIDE = 4  # a pattern costs this many times as much with fewer rows than columns
 _ROUNDING = 1e-13  # of the target's norm: a coefficient or gradient (columns have norm about 1) below this is zero
 
 Kept = tuple[float, int, tuple[int, ...], "Floats | None"]  # minus the value, minus its place in time, signs, v
@@ -54,10 +55,11 @@ class Block:
 class PatternSolver:
     """Solves blocks of sign patterns of one instance; memory O(K M^2), whatever K."""
 
-    def __init__(self, reduction: Reduction, root: SignPattern, keyboard: Keyboard | None = None) -> None:
+    def __init__(self, reduction: Reduction, root: SignPattern, keyboard: Keyboard | None = None,
+                 deadline: float = inf) -> None:
         self.reduction = reduction
         self._root = root
-        self._keyboard = keyboard or Keyboard()
+        self._keyboard, self._deadline = keyboard or Keyboard(), deadline
         self._grouped: GroupedProblem = group_columns(reduction)
         self._native = self._grouped.reliable and not reduction.l1.any()
         self._safe = SafeBound(reduction)
@@ -79,10 +81,9 @@ class PatternSolver:
 
     def blocks(self, *, coefs: bool = False, block_groups: int = _BLOCK_GROUPS) -> Iterator[Block]:
         """Yield blocks until every pattern is solved; ``confirm`` settles what rounding has left open in them."""
-        columns = self.reduction.n_columns
-        # A pattern kept is confirmed, or solved at once, by factorisation, which costs more than its share of a walk.
-        work = columns**2 if self._native and not coefs else columns**3
-        affordable = int(np.log2(max(_BLOCK_WORK / max(work, 1), 1.0)))
+        rows, columns = self.reduction.R.shape
+        share = (_WIDE if rows < columns else 1) if self._native else columns  # a factorisation for every pattern
+        affordable = int(np.log2(max(_BLOCK_WORK / max(share * columns**2, 1), 1.0)))
         split = max(len(self._groups) - min(block_groups, affordable), 0)
         head, tail = self._groups[:split], self._groups[split:]
         for signs in product((1, -1), repeat=split):
@@ -137,19 +138,28 @@ class PatternSolver:
 
         What is certified to reach the cutoff is left alone: its bound proves already that it is not wanted.
         """
-        reduction = self.reduction
+        reduction, points = self.reduction, block.coefs if self._native else None
         gap = block.values - block.certified
         tight = gap <= 1e-10 * block.values + 1e-13 * self._grouped.size  # not so if a broken tableau yields NaN
         for i in np.flatnonzero(~tight & ~(block.certified >= cutoff)):
-            self._keyboard.check()
+            self.check()
             pattern = SignPattern(tuple(block.patterns[i].tolist()))
-            start = None if block.coefs is None else Incumbent(float(block.values[i]), block.coefs[i])
-            solution = leaf(reduction, pattern, start)
+            solution = leaf(reduction, pattern, None if points is None else Incumbent(inf, points[i]))
             bound = self._safe.value(solution.v, reduction.column_signs(pattern), solution.value)
             block.values[i], block.certified[i] = solution.value, max(bound, reduction.rest)
             if block.coefs is not None:
                 block.coefs[i] = solution.v
-            block.best = min(block.best, solution, key=lambda incumbent: incumbent.value)
+            block.best = min(block.best, solution, key=_by_value)
+
+    def check(self) -> None:
+        """Raise KeyboardInterrupt after Ctrl-C, TimeoutError after the deadline."""
+        self._keyboard.check()
+        if time.perf_counter() > self._deadline:
+            raise TimeoutError
+
+
+def _by_value(incumbent: Incumbent) -> float:
+    return incumbent.value
 
 
 def _without_columns(grouped: GroupedProblem) -> Problem:
@@ -181,27 +191,27 @@ def enumerate_patterns(instance: Instance, *, root: SignPattern | None = None, k
                        keyboard: Keyboard | None = None) -> EnumerationOutcome:
     """Return the optimum over all sign patterns and the best ``keep`` solutions ("best", "all" or a number)."""
     reduction = instance.reduction
-    solver = PatternSolver(reduction, root or SignPattern.free(reduction.n_groups), keyboard)
+    deadline = inf if time_limit is None else time.perf_counter() + time_limit
+    solver = PatternSolver(reduction, root or SignPattern.free(reduction.n_groups), keyboard, deadline)
     n_kept = checked_keep(keep, solver.n_patterns)
     if solver.n_groups > max_groups:
         raise InvalidInput(_too_many(solver, max_groups))
-    deadline = inf if time_limit is None else time.perf_counter() + time_limit
     best, lower, done, limit = None, inf, 0, None
     kept: list[Kept] = []  # a heap, worst first
     try:
         for block in solver.blocks(coefs=n_kept > 0):
+            best = min(best or block.best, block.best, key=_by_value)
             solver.confirm(block, _cutoff(best, kept, block, n_kept))
+            best = min(best, block.best, key=_by_value)
             lower = min(lower, float(block.certified.min()))
-            best = block.best if best is None else min(best, block.best, key=lambda incumbent: incumbent.value)
             _keep_best(kept, block, n_kept)
-            done += len(block.values)  # last: a block cut short by Ctrl-C does not count
+            done += len(block.values)  # last: a block cut short by Ctrl-C or the clock does not count
             if done < solver.n_patterns:
-                solver._keyboard.check()
-            if time.perf_counter() > deadline and done < solver.n_patterns:
-                limit = Status.TIME_LIMIT
-                break
+                solver.check()
     except KeyboardInterrupt:
         limit = Status.INTERRUPTED
+    except TimeoutError:
+        limit = Status.TIME_LIMIT
     if best is None:
         best = leaf(reduction, SignPattern(tuple(s or 1 for s in solver._root.values)))
     if done < solver.n_patterns:
@@ -251,10 +261,10 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.2g} seconds"
 
 
-def _cutoff(best: Incumbent | None, kept: list[Kept], block: Block, n_kept: int) -> float:
-    """Return the value a pattern of the block must be below to be wanted: the best, or the n-th best, so far."""
+def _cutoff(best: Incumbent, kept: list[Kept], block: Block, n_kept: int) -> float:
+    """Return what a pattern must be below to be wanted: the best value so far or, with the block's, the n-th best."""
     if not n_kept:
-        return min(block.best.value, inf if best is None else best.value)
+        return best.value
     values = np.concatenate([[-entry[0] for entry in kept], block.values])
     return inf if len(values) <= n_kept else float(np.partition(values, n_kept - 1)[n_kept - 1])
 
