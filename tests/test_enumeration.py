@@ -127,7 +127,7 @@ def test_only_what_may_be_kept_is_solved_again(monkeypatch: pytest.MonkeyPatch) 
 
 def test_no_time_to_solve_again_is_time_over() -> None:
     """The clock is read between the patterns solved again: such a block does not count, its best model does."""
-    case = wide(0, n_rows=60, n_columns=100, n_groups=8)
+    case = wide(0, n_rows=60, n_columns=84, n_groups=8)
     result, full = listed(case, keep="all", time_limit=0), listed(case)
     assert result.status is partls.Status.TIME_LIMIT
     assert result.n_nodes == len(result.solutions) == 0
