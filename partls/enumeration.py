@@ -35,6 +35,7 @@ MAX_GROUPS = 24
 _BLOCK_GROUPS = 10  # patterns are solved 2^10 at a time: enough to amortise, little to hold
 _SAMPLE_GROUPS = 7
 _BLOCK_WORK = 1e8  # patterns times M^2 in a block: Ctrl-C and the clock wait for it
+_GRADIENT = 1e-15  # of the residual's norm: twice the rounding of a gradient
 _WIDE = 4  # a pattern costs this many times as much with fewer rows than columns
 _ROUNDING = 1e-13  # of the target's norm: a coefficient or gradient (columns have norm about 1) below this is zero
 
@@ -61,7 +62,9 @@ class PatternSolver:
         self._root = root
         self._keyboard, self._deadline = keyboard or Keyboard(), deadline
         self._grouped: GroupedProblem = group_columns(reduction)
-        self._native = self._grouped.reliable and not reduction.l1.any()
+        # A column next to others and yet independent of them may need a coefficient no box of the kernel holds.
+        bounded = self._grouped.reliable or bool(self._grouped.passive.all())
+        self._native = bounded and not reduction.l1.any()
         self._safe = SafeBound(reduction)
         sizes = np.bincount(reduction.labels, minlength=reduction.n_groups)
         # Small groups last: the deepest level is visited most and small groups need the fewest pivots.
@@ -113,6 +116,8 @@ class PatternSolver:
             self._problem, self._workspace, prefix, tail, values, certified, best, kept,
             np.zeros(nodes.N_COUNTS, np.int64),
         )
+        if not self._grouped.reliable:  # what is rounded in a gradient is priced by boxes no longer small
+            certified -= _GRADIENT * np.sqrt(values) * self._problem.box.sum()
         in_order = None
         if coefs:
             in_order = np.zeros_like(kept)
@@ -120,7 +125,7 @@ class PatternSolver:
         return Block(patterns, values, certified, in_order, Incumbent(best[0], self._grouped.to_reduced(best[1:])))
 
     def _solve_plain(self, patterns: NDArray[np.int8]) -> Block:
-        """Solve each pattern by orthogonal factorisation: the L1 penalty and ill-conditioned data."""
+        """Solve each pattern by orthogonal factorisation: the L1 penalty and nearly dependent columns."""
         reduction = self.reduction
         coefs = np.zeros((len(patterns), reduction.n_columns))
         values, certified = np.empty(len(patterns)), np.empty(len(patterns))

@@ -11,7 +11,7 @@ import pytest
 import partls
 from partls import enumeration
 from partls.enumeration import PatternSolver
-from tests.families import correlated, reachable
+from tests.families import conditioned, correlated, reachable
 from tests.oracles import Oracle, brute_force
 from tests.strategies import Tiny
 from tests.tolerances import VANISHING, same_optimum
@@ -57,9 +57,12 @@ def fitted_exactly(seed: int) -> Tiny:
     return reachable(seed, n_rows=12, n_columns=36, n_groups=5)
 
 
-CASES: dict[str, Callable[[int], Tiny]] = {
-    make.__name__: make for make in (wide, repeated, powers, large_groups, large_dependent_groups, fitted_exactly)
-}
+def ill_conditioned(seed: int) -> Tiny:
+    return conditioned(seed, condition=10.0 ** (6 + seed % 3), n_columns=12, n_groups=5)
+
+
+MAKERS = (wide, repeated, powers, large_groups, large_dependent_groups, fitted_exactly, ill_conditioned)
+CASES: dict[str, Callable[[int], Tiny]] = {make.__name__: make for make in MAKERS}
 
 
 def listed(case: Tiny, **options: object) -> partls.Result:
