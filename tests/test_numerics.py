@@ -268,6 +268,12 @@ def test_a_drifting_tableau_spoils_no_enumeration(drift: float) -> None:
         solver._problem = spoilt(solver._problem, drift, seed)
         block = next(solver.blocks(coefs=True))
         truths = np.array([objectives[tuple(pattern)] for pattern in block.patterns.tolist()])
+        bounds = np.where(np.isnan(block.certified), -np.inf, block.certified)  # NaN says itself that it is none
+        assert all(is_below(c * reduction.scale, t, case) for c, t in zip(bounds, truths, strict=True))
+        solver.confirm(block, block.best.value)  # enough for the best, and for a bound on all others
+        assert block.best.value * reduction.scale == pytest.approx(truths.min(), rel=1e-9)
+        assert block.certified.min() * reduction.scale == pytest.approx(truths.min(), rel=1e-9)
+        solver.confirm(block)
         assert block.values * reduction.scale == pytest.approx(truths, rel=1e-9)
         assert all(is_below(c * reduction.scale, t, case) for c, t in zip(block.certified, truths, strict=True))
         assert block.best.value * reduction.scale == pytest.approx(truths.min(), rel=1e-9)

@@ -121,9 +121,9 @@ def _paper(rows: list[Row]) -> str:
         "almost every one of the 2^K patterns is optimal, and a search may stop at the first. Only the sizes with "
         "M = 2N leave something to search; the hard families below do so by design. Must: 50x, aim: 200x, against "
         "the published branch and bound; *as published* it also carries the excluded half of each decided column as "
-        "zeros. Enumerations: one seed, cut after 5 s, with the share of the 2^K patterns done by then; ours, which "
-        "is slow where columns outnumber rows, is shown for one size. The mixed-integer peers cannot state these "
-        "problems: with fewer rows than columns no bound on the coefficients is valid. "
+        "zeros. Enumerations: one seed, cut after 5 s, with the share of the 2^K patterns done by then. The "
+        "mixed-integer peers cannot state these problems: with fewer rows than columns no bound on the coefficients "
+        "is valid. "
         f"Median over the sizes: {number(statistics.median(ratios))}x, smallest {number(min(ratios))}x."
     )
     keys = ",".join(f"paper-k{K}-n{N}-m{M}" for K, N, M in PAPER_SIZES)
