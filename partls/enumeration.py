@@ -22,7 +22,7 @@ from formulations.signs import SignPattern
 from partls.interrupts import Keyboard
 from partls.result import Solution, Status
 from partls.search.incumbents import leaf
-from partls.search.subtree import Incumbent
+from partls.search.subtree import Incumbent, Tolerances
 from relaxations.active_set import GroupedProblem, group_columns
 from relaxations.certify import SafeBound
 from relaxations.kernel import load
@@ -144,8 +144,9 @@ class PatternSolver:
         What is certified to reach the cutoff is left alone: its bound proves already that it is not wanted.
         """
         reduction, points = self.reduction, block.coefs if self._native else None
-        gap = block.values - block.certified
-        tight = gap <= 1e-10 * block.values + 1e-13 * self._grouped.size  # not so if a broken tableau yields NaN
+        near = Tolerances(1e-10, self._grouped.size)
+        slack = near.relative * block.values + near.rounding * np.sqrt(np.maximum(block.values, 0.0)) + near.zero
+        tight = block.values - block.certified <= slack  # not so if a broken tableau yields NaN
         for i in np.flatnonzero(~tight & ~(block.certified >= cutoff)):
             self.check()
             pattern = SignPattern(tuple(block.patterns[i].tolist()))

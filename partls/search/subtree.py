@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from formulations.data import Floats
 from formulations.signs import SignPattern
 
-_ROUNDING, _ZERO = 1e-14, 1e-20  # of the target's norm, and of its square
+_ROUNDING, _ZERO = 1e-14, 1e-22  # of the target's norm, and of its square
 
 
 @dataclass(frozen=True)
