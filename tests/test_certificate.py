@@ -29,7 +29,7 @@ from partls.verify import check_model_signs
 from tests.families import FAMILIES, correlated, overdetermined
 from tests.oracles import brute_force
 from tests.strategies import Tiny, instances
-from tests.tolerances import same_optimum
+from tests.tolerances import REDUCTION, same_optimum
 
 MODES = ("rounding", "exact")
 REFUSALS = (InvalidInput, VerificationError)
@@ -175,7 +175,8 @@ def test_an_unfinished_search_certifies_only_what_is_known(tmp_path: Path) -> No
     with pytest.raises(VerificationError, match="only proves the objective to within"):
         check(case, tmp_path / "c.json")
     answer = check(case, tmp_path / "c.json", gap_tol=1.0)
-    assert 0 < answer.lower_bound < partls.solve(case.X, case.y, case.labels).objective <= answer.objective
+    optimum = partls.solve(case.X, case.y, case.labels).objective
+    assert 0 < answer.lower_bound < optimum <= answer.objective * (1 + REDUCTION)
 
 
 @pytest.mark.parametrize("failure", [KeyboardInterrupt(), OSError(28, "No space left on device")])
