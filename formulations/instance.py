@@ -78,8 +78,8 @@ class Instance:
         if not isinstance(penalty, str) or penalty not in PENALTIES:
             raise InvalidInput(f"penalty={penalty!r} is not one of {PENALTIES}{suggestion(str(penalty), PENALTIES)}")
         self.penalty = penalty
-        self.fit_intercept = bool(fit_intercept)
-        self.penalize_intercept = bool(penalize_intercept)
+        self.fit_intercept = _checked_flag("fit_intercept", fit_intercept)
+        self.penalize_intercept = _checked_flag("penalize_intercept", penalize_intercept)
         self.sample_weight = _checked_weights(sample_weight, n_rows)
         self._frozen = True
 
@@ -193,6 +193,13 @@ def _checked_eta(eta: Any) -> float:
     if not (np.isfinite(value) and value >= 0):
         raise InvalidInput(f"eta={eta!r} must be a finite number >= 0")
     return value
+
+
+def _checked_flag(option: str, value: Any) -> bool:
+    """Return a yes or no; "no" is a string, and would count as yes."""
+    if isinstance(value, bool | np.bool_) or (isinstance(value, int | np.integer) and value in (0, 1)):
+        return bool(value)
+    raise InvalidInput(f"{option}={value!r} must be True or False")
 
 
 def _checked_weights(weights: Any, n_rows: int) -> Floats | None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations import partition_files as forms
-from formulations.errors import InvalidInput, suggestion
+from formulations.errors import InvalidInput, listing, suggestion
 from formulations.partition_files import FREE, Extent, Groups, Written
 
 Indices = NDArray[np.intp]
@@ -238,7 +238,8 @@ class Partition:
     def index(self, name: str) -> int:
         """Return the position of the group called ``name``."""
         if name not in self.names:
-            raise InvalidInput(f'there is no group "{name}"{suggestion(str(name), self.names)}')
+            known = suggestion(str(name), self.names) or f": there are {listing(self.names)}"
+            raise InvalidInput(f'there is no group "{name}"{known}')
         return self.names.index(name)
 
     def members(self, k: int | str) -> Indices:

@@ -21,7 +21,7 @@ from scipy.optimize import nnls
 from formulations.data import Floats
 from formulations.reduction import DEPENDENT, Reduction
 from formulations.signs import SignPattern
-from partls.result import ABSOLUTE_TOLERANCE, Result, target_size
+from partls.result import ABSOLUTE_TOLERANCE, Result, kkt_residual, target_size
 from partls.search.incumbents import leaf
 from partls.search.subtree import round_to_signs
 
@@ -57,7 +57,8 @@ def shortest(result: Result, fixed: SignPattern) -> Result:
 
 
 def _length(result: Result) -> float:
-    return float(np.linalg.norm(result.coef))
+    largest = float(np.abs(result.coef).max(initial=0.0)) or 1.0
+    return largest * float(np.linalg.norm(result.coef / largest))
 
 
 def _dependent(reduction: Reduction) -> bool:
@@ -74,7 +75,8 @@ def _dependent(reduction: Reduction) -> bool:
 def _shortest_for(result: Result, v: Floats, root: SignPattern) -> tuple[Result, Floats]:
     """Return the shortest model with the fitted values of v and the signs of v, if it is as good.
 
-    Also returned is what turning each group can take from the squared length at most, by the same multipliers.
+    Also returned is what turning each group can take from the squared length at most, by the same multipliers, beside
+    the largest of their slopes.
     """
     reduction, instance = result.instance.reduction, result.instance
     signs = reduction.column_signs(round_to_signs(v, reduction.labels, root)).astype(np.float64)
@@ -85,14 +87,21 @@ def _shortest_for(result: Result, v: Floats, root: SignPattern) -> tuple[Result,
     if found is None:
         return result, np.full(instance.n_groups, np.inf)
     u, slopes = found
+    slopes = slopes / (np.abs(slopes).max(initial=0.0) or 1.0)
     turned = np.square(np.maximum(-slopes, 0.0)) - np.square(np.maximum(slopes, 0.0))
     gains = np.asarray(np.bincount(reduction.labels, turned, reduction.n_groups), np.float64)
     coef, intercept = reduction.restore(u * units)
     objective = instance.objective(coef, intercept)
     slack = ABSOLUTE_TOLERANCE * (result.objective + target_size(instance))
-    if objective > result.objective + slack:
+    # A wrong coefficient of 1e-7 costs 1e-14 only: what the objective does not see, its slope does.
+    stationary = kkt_residual(instance, coef, intercept)
+    if objective > result.objective + slack or stationary > max(_OPTIMAL, _stationary(result)):
         return result, gains
     return replace(result, coef=coef, intercept=intercept, objective=objective), gains
+
+
+def _stationary(result: Result) -> float:
+    return kkt_residual(result.instance, result.coef, result.intercept)
 
 
 def shortest_nonnegative(A: Floats, b: Floats) -> tuple[Floats, Floats] | None:
@@ -103,6 +112,13 @@ def shortest_nonnegative(A: Floats, b: Floats) -> tuple[Floats, Floats] | None:
     """
     if not A.any() or not b.any():
         return np.zeros(A.shape[1]), np.zeros(A.shape[1])
+    width, height = np.abs(A).max(), np.abs(b).max()
+    found = _scaled(A / width, b / height)  # units of 1e-150 have squares that vanish
+    return None if found is None else (found[0] * (height / width), found[1] * (height / width))
+
+
+def _scaled(A: Floats, b: Floats) -> tuple[Floats, Floats] | None:
+    """Return the shortest solution of equations whose largest numbers are one."""
     for multipliers in _proposals(A, b):
         slopes = A.T @ multipliers
         support = slopes > 0

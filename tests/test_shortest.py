@@ -89,3 +89,20 @@ def test_rows_repeated_reordered_or_weighted_give_the_same_model():
     assert models[0].objective_ < 1e-20
     for other in models[1:]:
         np.testing.assert_allclose(other.coef_, models[0].coef_, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("scale", [1e-47, 1e-150, 1e150])
+def test_units_however_small_or_large_change_nothing(scale):
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(3, 5)), rng.normal(size=3)
+    plain = PartLSRegressor([0, 0, 1, 1, 1]).fit(X, y)
+    scaled = PartLSRegressor([0, 0, 1, 1, 1]).fit(X * scale, y * 1e100)
+    assert scaled.coef_ * (scale / 1e100) == pytest.approx(plain.coef_, rel=1e-9)
+
+
+def test_a_coefficient_too_small_for_the_objective_is_seen_by_its_slope():
+    """The intercept explains the first column but for its L1 penalty: 1e-8 of it costs 1e-15."""
+    X, y = np.array([[-1.0, 2.0], [-1.0, -1.0]]), np.array([5.0, -4.0])
+    model = PartLSRegressor([0, 1], eta=1e-7, penalty="l1", signs=[1, 1]).fit(X, y)
+    assert model.result_.audit().passed
+    assert model.coef_[0] == 0.0
