@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from formulations.errors import InvalidInput
+from formulations.errors import InvalidInput, no_such_file
 from partls.tables.table import Table
 
 __all__ = ["Table", "open_table"]
@@ -59,7 +59,7 @@ def _first_bytes(path: str) -> bytes:
         with open(path, "rb") as file:
             start = file.read(8)
     except FileNotFoundError:
-        raise InvalidInput(f"{path}: there is no such file") from None
+        raise InvalidInput(f"{path}: {no_such_file(path)}") from None
     except (OSError, ValueError) as error:
         raise InvalidInput(f"{path} cannot be read ({error})") from None
     if not start:
