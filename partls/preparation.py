@@ -75,6 +75,7 @@ class Preparation:
             known = gaps.total
             X = self.matrix(batch, gaps)
             own = {name: numbers(batch, name, gaps) for name in extra}
+            del batch  # before the next is decoded
             y = own[self.target] if self.target is not None else np.zeros(len(X))
             weights = own[self.weights] if self.weights is not None else None
             complete = None if gaps.total == known else _complete(X, y, weights)

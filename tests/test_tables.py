@@ -16,7 +16,7 @@ from pyarrow import feather, parquet
 
 from partls import InvalidInput
 from partls.preparation import Gaps, Preparation, prepare
-from partls.tables import columnar, delimited, open_table
+from partls.tables import columnar, delimited, open_table, small_pages
 from partls.tables import table as table_module
 from partls.training_data import TrainingData, read_rows
 
@@ -291,6 +291,23 @@ def test_memory_stays_flat_however_long_the_file(suffix: str, tmp_path: Path) ->
             most = max(most, pool.bytes_allocated() - before)
         held.append(most)
     assert held[1] < 1.5 * held[0] + (4 << 20)
+
+
+@pytest.mark.parametrize("built", [True, False])
+def test_memory_is_taken_in_small_pages_while_reading(built: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> pa.MemoryPool:
+        raise NotImplementedError
+
+    usual = pa.default_memory_pool()
+    monkeypatch.setattr(pa, "jemalloc_memory_pool", pa.system_memory_pool if built else missing)
+    expected = "system" if built else usual.backend_name
+    with pytest.raises(ZeroDivisionError), small_pages():
+        assert pa.default_memory_pool().backend_name == expected
+        raise ZeroDivisionError
+    assert pa.default_memory_pool().backend_name == usual.backend_name
+    monkeypatch.setenv("ARROW_DEFAULT_MEMORY_POOL", usual.backend_name)
+    with small_pages():
+        assert pa.default_memory_pool().backend_name == usual.backend_name
 
 
 # Columns that are no numbers, and gaps

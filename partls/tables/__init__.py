@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 
 from formulations.errors import InvalidInput, no_such_file
+from partls.tables.memory import small_pages
 from partls.tables.table import Table
 
-__all__ = ["Table", "open_table"]
+__all__ = ["Table", "open_table", "small_pages"]
 
 _PARQUET = (".parquet", ".parq")
 

@@ -65,6 +65,7 @@ class Table(ABC):
             n_rows += batch.num_rows
             if batch.num_rows:
                 yield batch
+            del batch  # before the next is decoded
         if not n_rows:
             raise InvalidInput(f"{self.path} has a header but no rows")
 
