@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 
 class PartLSError(Exception):
@@ -30,6 +32,15 @@ def suggestion(name: str, allowed: Iterable[str]) -> str:
     spelled = {candidate.casefold(): candidate for candidate in allowed}
     nearest = difflib.get_close_matches(name.casefold(), spelled, n=1)
     return f'; did you mean "{spelled[nearest[0]]}"?' if nearest else ""
+
+
+def no_such_file(path: str | os.PathLike[str]) -> str:
+    """Return that a file is missing, with the one in its folder that is called almost so."""
+    folder, name = os.path.split(os.fspath(path))
+    near = ""
+    with suppress(OSError, ValueError):
+        near = suggestion(name, os.listdir(folder or "."))
+    return f"there is no such file{near}"
 
 
 def listing(names: Iterable[object], limit: int = 5) -> str:

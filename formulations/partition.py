@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations import partition_files as forms
 from formulations.errors import InvalidInput, listing, suggestion
-from formulations.partition_files import FREE, Extent, Groups, Written
+from formulations.partition_files import read_file
+from formulations.partition_forms import is_bit, label_groups, listed_members, matrix_groups
+from formulations.placement import FREE, NAME_THEM, UNGROUPED, Extent, Groups, Written, place
 
 Indices = NDArray[np.intp]
 Columns = Iterable[Any] | None
@@ -112,10 +113,10 @@ class Partition:
         Groups come in increasing order if all labels are integers, otherwise in order of first appearance.
         The labels None, NaN, -1 and "" mean no group. The string index of a pandas Series names the columns.
         """
-        if columns is None and ungrouped in forms.UNGROUPED and _is_complete(labels):
+        if columns is None and ungrouped in UNGROUPED and _is_complete(labels):
             keys, indices = np.unique(np.asarray(labels), return_inverse=True)  # nothing can be wrong
             return cls(tuple(str(key) for key in keys.tolist()), indices)
-        return cls._of_rows(forms.label_groups(labels), Extent.of_rows(labels), columns, ungrouped)
+        return cls._of_rows(label_groups(labels), Extent.of_rows(labels), columns, ungrouped)
 
     @classmethod
     def from_dict(
@@ -130,7 +131,7 @@ class Partition:
 
         Without ``n_columns`` and ``columns``, the columns are those listed, or 0 to the largest index.
         """
-        groups = [(str(name), forms.listed_members(name, members)) for name, members in mapping.items()]
+        groups = [(str(name), listed_members(name, members)) for name, members in mapping.items()]
         if columns is not None or n_columns is not None:
             return cls._assemble(groups, Extent.of(columns, n_columns), ungrouped)
         listed = [member for _, members in groups for member in members]
@@ -164,7 +165,7 @@ class Partition:
         if array.ndim != 2:
             raise InvalidInput(f"a group matrix has M rows and K columns, not the shape {array.shape}")
         names = getattr(matrix, "columns", None) if names is None else names
-        return cls._of_rows(forms.matrix_groups(array, names), Extent.of_rows(matrix), columns, ungrouped)
+        return cls._of_rows(matrix_groups(array, names), Extent.of_rows(matrix), columns, ungrouped)
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], *, ungrouped: str = "error") -> Partition:
@@ -174,14 +175,16 @@ class Partition:
         name first in each row), or headed ``feature,group``; or TOML, with lists of names in [groups].
         """
         try:
-            read = forms.read_file(Path(path))
+            read = read_file(Path(path))
             return cls._assemble(read.groups, Extent.of(read.columns), ungrouped, ordered=read.ordered)
         except InvalidInput as error:
-            raise InvalidInput(f"{os.fspath(path)}: {error}") from None
+            is_name = isinstance(path, str) and not os.path.exists(path)  # perhaps meant as that of a group or column
+            hint = " (a string is read as the path of a groups file)" if is_name else ""
+            raise InvalidInput(f"{os.fspath(path)}: {error}{hint}") from None
 
     @classmethod
     def _assemble(cls, groups: Groups, extent: Extent, ungrouped: str, *, ordered: bool = True) -> Partition:
-        labels = forms.place(groups, extent, ungrouped)
+        labels = place(groups, extent, ungrouped)
         return cls(tuple(name for name, _ in groups), labels, extent.names, ordered=ordered)
 
     @classmethod
@@ -197,7 +200,7 @@ class Partition:
         if self.columns is None or extent.names is None:
             raise InvalidInput("to align by name, both the partition and the data need column names")
         free = [self.columns[j] for j in self.free]
-        labels = forms.place(list(self.to_dict().items()), extent, ungrouped, free)
+        labels = place(list(self.to_dict().items()), extent, ungrouped, free)
         return Partition(self.names, labels, extent.names)
 
     def _paired(self, extent: Extent, ungrouped: str) -> Partition:
@@ -210,7 +213,7 @@ class Partition:
             if set(self.columns) == set(positions):  # the names are the positions
                 return self.align(positions)
         if not self.ordered:
-            raise InvalidInput(f"groups list columns by name, but the data has none; {forms.NAME_THEM}")
+            raise InvalidInput(f"groups list columns by name, but the data has none; {NAME_THEM}")
         if self.n_columns != extent.n:
             raise InvalidInput(f"the groups cover {self.n_columns} column(s) but the data has {extent.n}")
         return replace(self, columns=extent.names or self.columns)
@@ -287,7 +290,7 @@ def _is_matrix(groups: Written, n_columns: int) -> bool:
     if shape is None:
         rows = [row for row in groups if isinstance(row, list | tuple) and len(row) > 1]
         table = len(rows) == len(groups) == n_columns and len({len(row) for row in rows}) == 1
-        return table and all(forms.is_bit(cell) for row in rows for cell in row)
+        return table and all(is_bit(cell) for row in rows for cell in row)
     if len(shape) == 2 and shape[0] != n_columns == shape[1]:
         raise InvalidInput(f"the group matrix has {shape[0]} row(s) for {n_columns} columns; transpose it")
     return len(shape) == 2
@@ -296,7 +299,7 @@ def _is_matrix(groups: Written, n_columns: int) -> bool:
 def _is_complete(labels: Written) -> bool:
     """Return whether the labels are an integer array that leaves no column without a group."""
     integers = isinstance(labels, np.ndarray) and labels.ndim == 1 and labels.dtype.kind in "iu"
-    return integers and labels.size > 0 and not (labels == forms.FREE).any()
+    return integers and labels.size > 0 and not (labels == FREE).any()
 
 
 def _is_nested(groups: Iterable[Any]) -> bool:

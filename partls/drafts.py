@@ -18,12 +18,24 @@ def by_column(columns: Iterable[str]) -> dict[str, list[str]]:
 
 
 def by_prefix(columns: Iterable[str]) -> dict[str, list[str]]:
-    """Return groups of columns whose names begin alike, up to the first separator or digit."""
+    """Return groups of columns whose names begin alike: up to the first separator, else capital, else digit.
+
+    So ``q1_a`` and ``q1_b`` begin with ``q1``, ``GarageCars`` and ``GarageArea`` with ``Garage``, ``x1`` and ``x2``
+    with ``x``; ``LDL`` and ``SOx`` are words of their own.
+    """
     groups: dict[str, list[str]] = {}
     for name in columns:
-        begin = re.match(r"[^\W\d_]+", name)
-        groups.setdefault(begin[0] if begin else name, []).append(name)
+        groups.setdefault(_first_word(name), []).append(name)
     return groups
+
+
+def _first_word(name: str) -> str:
+    begin = re.match(r"[^\W_]+(?=[\W_]+\w)", name)
+    if begin:
+        return begin[0]
+    letters = name[: next((i for i, c in enumerate(name) if not c.isalpha()), None)]
+    capital = next((i for i in range(1, len(letters)) if letters[i].isupper() and letters[i - 1].islower()), None)
+    return letters[:capital] or name
 
 
 def by_correlation(rows: TrainingData, threshold: float) -> dict[str, list[str]]:

@@ -31,7 +31,8 @@ def nonnegative(option: str, value: Any, *, integer: bool = False) -> Any:
     is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     if not is_number or not value >= 0 or (integer and value % 1 != 0):  # inf % 1 is NaN
         kind = "a whole number" if integer else "a number"
-        raise InvalidInput(f"{option}={value!r} must be None or {kind} >= 0")
+        none = "" if option.startswith("--") else "None or "  # which the command line cannot say
+        raise InvalidInput(f"{option}={value!r} must be {none}{kind} >= 0")
     return int(value) if integer else float(value)
 
 
@@ -57,12 +58,12 @@ def seed_sequence(random_state: Any) -> np.random.SeedSequence:
     return np.random.SeedSequence(random_state)
 
 
-def thread_count(n_jobs: Any) -> int:
+def thread_count(n_jobs: Any, option: str = "n_jobs") -> int:
     """Return the number of threads: None is 1, -1 is one per core."""
     if n_jobs is None:
         return 1
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
-        raise InvalidInput(f"n_jobs={n_jobs!r} must be a whole number other than 0 (-1: one thread per core)")
+        raise InvalidInput(f"{option}={n_jobs!r} must be a whole number other than 0 (-1: one thread per core)")
     return int(n_jobs) if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + int(n_jobs))
 
 

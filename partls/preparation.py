@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 MISSING = ("error", "drop", "mean")
 MAX_LEVELS, MAX_LETTERS = 1000, 200  # of a text column, and of one of its values
+LARGEST = 1e150  # the squares of a hundred million such values still add up to a float
 NO_VALUE = "(missing)"  # the level of a gap in a text column where gaps are filled
 
 
@@ -73,6 +75,7 @@ class Preparation:
             known = gaps.total
             X = self.matrix(batch, gaps)
             own = {name: numbers(batch, name, gaps) for name in extra}
+            del batch  # before the next is decoded
             y = own[self.target] if self.target is not None else np.zeros(len(X))
             weights = own[self.weights] if self.weights is not None else None
             complete = None if gaps.total == known else _complete(X, y, weights)
@@ -144,7 +147,8 @@ class Gaps:
         """Refuse infinite values, missing ones if the policy is "error", and data of which no row is left."""
         if +self.infinite:
             counts = _counts(self.infinite)
-            raise InvalidInput(f"{path} has infinite values: {counts}; correct them, or --drop the column")
+            more = f"(all beyond {LARGEST:g} are counted)"
+            raise InvalidInput(f"{path} has infinite values: {counts} {more}; correct them, or --drop the column")
         if policy == "error" and +self.missing:
             raise InvalidInput(
                 f"{path} has missing values: {_counts(self.missing)} (of {self.n_rows:,} rows); leave such rows out "
@@ -165,6 +169,9 @@ def prepare(
     table.require([target], "--target")
     table.require([weights] if weights is not None else [], "--weights")
     table.require(drop, "--drop")
+    for option, names in (("--weights", [weights]), ("--drop", drop)):
+        if target in names:
+            raise InvalidInput(f'{option} "{target}": this column is the target')
     out = {target, weights, *drop}
     features = tuple(name for name in table.columns if name not in out)
     if not features:
@@ -193,12 +200,37 @@ def _refuse_kinds(table: Table, features: Iterable[str], encode: str | None) -> 
             f"{len(kinds['text'])} column(s) hold text: {listing(kinds['text'], limit=20)}; turn each value into a 0/1 "
             f"column with --encode onehot, or leave them out with --drop{table.hint}"
         )
+        problems += [
+            f'"{name}" holds numbers but for {listing(odd)}: correct these cells, or empty them and say --missing'
+            for name, odd in _almost_numbers(table, kinds["text"]).items()
+        ]
     for kind in ("date", "other"):
         if kind in kinds:
             told = listing(kinds[kind], limit=20)
             problems.append(f"{len(kinds[kind])} column(s) hold {_HOLDS[kind]}: {told}; leave them out with --drop")
     if problems:
         raise InvalidInput(f"{table.path}: " + "\n".join(problems))
+
+
+def _almost_numbers(table: Table, columns: Sequence[str]) -> dict[str, list[str]]:
+    """Return what keeps a column from being one of numbers, where that is little: judged by the first rows."""
+    found = {}
+    with closing(table.batches(columns)) as batches:
+        batch = next(batches)
+    for name in columns:
+        values = [value for value in spelled(batch, name, unique=True) if value is not None]
+        odd = [value for value in values if not _is_number(value)]
+        if 2 * len(odd) < len(values):
+            found[name] = odd
+    return found
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _levels(table: Table, columns: Sequence[str], missing: str) -> dict[str, tuple[str, ...]]:
@@ -251,10 +283,10 @@ def numbers(batch: pa.RecordBatch, name: str, gaps: Gaps) -> Floats:
         column = column.cast(pa.float64(), safe=False)
     values: Floats = column.to_numpy(zero_copy_only=False)
     with np.errstate(over="ignore", invalid="ignore"):
-        suspicious = not np.isfinite(values.sum())  # one pass that proves most columns whole
+        suspicious = not np.isfinite(values @ values)  # one pass that proves most columns whole
     if suspicious:
         gaps.missing[name] += int(np.isnan(values).sum())
-        gaps.infinite[name] += int(np.isinf(values).sum())
+        gaps.infinite[name] += int((np.abs(values) > LARGEST).sum())
     return values
 
 

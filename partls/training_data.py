@@ -15,7 +15,7 @@ from formulations.data import Floats
 from formulations.equivalent_rows import Chunk, Moments, equivalent_rows
 from formulations.errors import InvalidInput
 from partls.preparation import Gaps, Preparation
-from partls.tables import Table
+from partls.tables import Table, small_pages
 from partls.threads import single_threaded_blas
 
 DEFAULT_MEMORY = 1024.0  # MiB
@@ -63,6 +63,11 @@ def read_rows(
     """
     if not memory >= 0:
         raise InvalidInput(f"--memory {memory} must be at least 0")
+    with small_pages():
+        return _read_rows(table, preparation, memory, kept_for)
+
+
+def _read_rows(table: Table, preparation: Preparation, memory: float, kept_for: str) -> TrainingData:
     gaps = Gaps()
     chunks = _read_ahead(_checked(preparation.chunks(table, gaps), preparation.weights))
     columns = preparation.columns
@@ -71,6 +76,7 @@ def read_rows(
     for chunk in chunks:
         kept.append(chunk)
         size += chunk[0].nbytes
+        del chunk  # it would stay in memory while the others are folded
         # Joining the kept rows needs their size once more; few rows are never folded: they would not get fewer.
         if 2 * size > memory * 2**20 and sum(len(y) for _, y, _ in kept) > 2 * len(columns) + 3:
             if kept_for:

@@ -17,6 +17,7 @@ from typer.testing import CliRunner, Result
 import partls
 from formulations.equivalence import from_coef
 from partls.cli import app
+from partls.result import Status
 from tests.oracles import brute_force
 from tests.test_limits import in_terminal
 
@@ -317,15 +318,20 @@ def test_bad_input_is_one_message(folder: Path) -> None:
 
     Path("folder").mkdir()
     assert "folder: this is a directory; give the file that lists the groups" in fit(groups="folder")
-    assert "there is no such file" in fit(groups="none.toml")
+    assert fit(groups="group.toml") == 'error: group.toml: there is no such file; did you mean "groups.toml"?\n'
+    assert 'houses.csv"?' in message("fit", "house.csv", *FIT[2:])
     assert 'has no column "prise"; did you mean "price"?' in fit(target="prise")
     assert 'did you mean "enumerate"?' in fit(method="enumerat")
     assert 'did you mean "perspective"?' in fit(relaxation="perspectiv")
     assert "--penalty='l3' is not one of ['l2', 'l1']" in fit(penalty="l3")
     assert "eta" in fit(eta="-1")
-    assert "--time-limit=-1.0 must be" in fit(time_limit="-1")
+    assert "--time-limit=-1.0 must be a number >= 0" in fit(time_limit="-1")
     assert "--gap=-1.0 must be" in fit(gap="-1")
-    assert "n_jobs=0 must be" in fit(n_jobs="0")
+    assert "--n-jobs=0 must be" in fit(n_jobs="0")
+    assert 'did you mean "free"?' in fit(ungrouped="fre")
+    assert '--drop "price": this column is the target' in fit(drop="price")
+    assert '--weights "price": this column is the target' in fit(weights="price")
+    assert 'group "age" lists "age", which --target names: take it out' in fit(target="age")
     assert "--out folder is a directory" in fit(out="folder")
     assert "the directory nowhere does not exist" in fit(out="nowhere/model.json")
     assert '--decimal ";" must be' in fit(decimal=";")
@@ -340,6 +346,39 @@ def test_bad_input_is_one_message(folder: Path) -> None:
     assert "the directory nowhere does not exist" in fit(checkpoint="nowhere/run.ckpt")
     assert "--relaxation" in message(*FIT, "--relaxaton", "x")
     assert "fit" in message("fitt")
+
+
+def test_a_column_left_out_leaves_its_group(folder: Path) -> None:
+    told = document(*FIT, "--drop", "rooms", "--drop", "age")
+    assert list(told["groups"]) == ["size", "place"]
+    assert list(told["groups"]["size"]["alpha"]) == ["area"]
+    left = ("--target", "price", "--drop", "times", "--drop", "rooms", "--drop", "age")
+    checked = run("groups", "check", "houses.csv", "groups.toml", *left)
+    assert checked.stdout == "groups.toml: 3 columns in 2 groups: size (1), place (2)\n"
+
+
+def test_columns_in_no_group_and_rows_left_out_are_shown(folder: Path) -> None:
+    data = houses()
+    data.loc[[3, 5], "rooms"] = np.nan
+    data.to_csv("houses.csv", index=False)
+    shown = run("fit", "houses.csv", *FIT[2:6], "--ungrouped", "free", "--missing", "drop").stdout
+    assert "(ungrouped)" in shown and "coefficients: times " in shown
+    assert "on 78 rows (2 with missing values left out)" in shown
+
+
+@pytest.mark.parametrize(("options", "status", "limit"), [
+    ((), Status.OPTIMAL, 30.0), (("--time-limit", "7"), Status.OPTIMAL, 7.0),
+    (("--time-limit", "700"), Status.OPTIMAL, 30.0), ((), Status.INTERRUPTED, 0.0),
+])
+def test_the_page_takes_no_longer_than_the_search_may(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], status: Status, limit: float
+) -> None:
+    limits = []
+    monkeypatch.setattr("partls.report.write_report", lambda *_, time_limit, **__: limits.append(time_limit))
+    monkeypatch.setattr(partls.PartLSRegressor, "status_", property(lambda _: status, lambda *_: None), raising=False)
+    result = run(*FIT, "--report", "page.html", *options)
+    assert result.exit_code == (130 if status is Status.INTERRUPTED else 0)
+    assert limits == [limit]
 
 
 def test_a_hostile_column_name_is_shown_and_not_obeyed(folder: Path) -> None:
@@ -364,7 +403,11 @@ def test_extreme_numbers_and_a_single_row(folder: Path) -> None:
     Path("tiny.csv").write_text("a,b,y\n1e-100,2,1\n3e-100,1,2\n2e-100,5,3\n", encoding="utf-8")
     assert document("fit", "tiny.csv", *groups)["status"] == "OPTIMAL"
     Path("huge.csv").write_text("a,b,y\n1e308,2,1\n-1e308,1,2\n1e999,5,3\n", encoding="utf-8")
-    assert 'infinite values: "a" 1' in message("fit", "huge.csv", *groups)
+    told = 'infinite values: "a" 3 (all beyond 1e+150 are counted)'
+    assert told in message("fit", "huge.csv", *groups)
+    Path("huge.csv").write_text("a,b,y\n1e308,2,1\n-1e308,1,2\n1e308,5,3\n", encoding="utf-8")  # no sum overflows
+    for memory in ("0", "1024"):
+        assert told in message("fit", "huge.csv", *groups, "--memory", memory)
 
 
 # The other commands
@@ -387,6 +430,14 @@ def test_explain(folder: Path) -> None:
     assert folded["summary"]["n_rows"] == 80
     few = ("--memory", "0", "--bootstrap", "5")
     assert "--bootstrap needs every row" in message("explain", "model.json", "houses.csv", *few)
+
+
+def test_explain_in_no_time_leaves_the_price_out(folder: Path) -> None:
+    run(*FIT, "--out", "model.json")
+    assert document("explain", "model.json", "houses.csv", "--time-limit", "0")["price_of_constraint"] is None
+    shown = run("explain", "model.json", "houses.csv", "--time-limit", "0")
+    assert (shown.exit_code, "Price" in shown.stdout) == (0, False)
+    assert "the price of the constraint is left out" in shown.stderr
 
 
 def test_explain_wants_the_data_of_the_fit(folder: Path) -> None:
@@ -463,6 +514,12 @@ def test_drafts_find_what_belongs_together(folder: Path) -> None:
     assert document(*init, "--by", "prefix")["groups"] == {
         "sea": ["sea_1", "sea_2"], "air": ["air.t", "air.p"], "flat": ["flat"], "town": ["town"]
     }
+    data = pd.DataFrame(np.eye(6), columns=["GarageArea", "GarageCars", "q1_a", "q2_a", "q1_b", "SOx"])
+    data.assign(x1=1.0, x2=2.0).to_csv("n.csv", index=False)
+    assert document("groups", "init", "n.csv", "--by", "prefix")["groups"] == {
+        "Garage": ["GarageArea", "GarageCars"], "q1": ["q1_a", "q1_b"], "q2": ["q2_a"], "SOx": ["SOx"],
+        "x": ["x1", "x2"],
+    }
     assert "--by='prefx' is not one of" in message(*init, "--by", "prefx")
     assert "--threshold 3.0 must be between 0 and 1" in message(*init, "--threshold", "3")
     assert "let the name end in .toml" in message(*init, "--out", "groups.csv")
@@ -499,6 +556,9 @@ def test_check_tells_everything_at_once(folder: Path) -> None:
     fine = run("groups", "check", "houses.csv", "groups.toml", *used)
     assert fine.exit_code == 0
     assert "5 columns in 3 groups: size (2), place (2), age (1)" in fine.stdout
+    coded = run("groups", "check", "houses.csv", "groups.toml", *used[:4], "--encode", "onehot", "--ungrouped", "free")
+    assert coded.exit_code == 0
+    assert "did you mean" in message("groups", "check", "houses.csv", "groups.toml", *used, "--encode", "onehto")
     Path("pattern.toml").write_text('[groups]\nsome = ["a*"]\nrest = ["[!a]*"]\n', encoding="utf-8")
     fine = run("groups", "check", "houses.csv", "pattern.toml", *used)
     assert "5 columns in 2 groups: some (2), rest (3)" in fine.stdout

@@ -82,13 +82,22 @@ def test_the_fit_is_that_of_the_data(kind: str, options: dict) -> None:
 
 def test_well_conditioned_chunks_take_the_short_cut_and_others_do_not() -> None:
     easy, hard = data("plain")[0], data("nearly dependent")[0]
-    factor = equivalent_rows._cholesky(easy)
+    factor = equivalent_rows._cholesky(easy.T @ easy)
     assert factor is not None
     np.testing.assert_allclose(factor.T @ factor, easy.T @ easy, rtol=1e-13)
     np.testing.assert_array_equal(factor, np.triu(factor))
-    assert equivalent_rows._cholesky(hard) is None
-    assert equivalent_rows._cholesky(easy[:5]) is None
-    assert equivalent_rows._cholesky(np.zeros((9, 2))) is None
+    assert equivalent_rows._cholesky(hard.T @ hard) is None
+    assert equivalent_rows._cholesky(np.zeros((2, 2))) is None
+
+
+def test_long_chunks_are_multiplied_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = data("plain")
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, len(y))
+    whole = folded(X, y, weights)
+    monkeypatch.setattr(equivalent_rows, "_PRODUCT_ROWS", 37)  # the last piece is shorter
+    pieces = folded(X, y, weights)
+    for name in ("X", "y", "sample_weight"):
+        np.testing.assert_allclose(getattr(pieces, name), getattr(whole, name), rtol=1e-11)
 
 
 def test_the_size_of_chunks_does_not_matter() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import product
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.metrics import r2_score
 
 import partls
 from partls import InvalidInput, PartLSRegressor, explain, partition_from_signs
+from partls.solve import solve_instance
 from tests.families import FAMILIES
 from tests.oracles import brute_force, sign_constrained
 from tests.tolerances import same_optimum
@@ -79,6 +81,33 @@ def test_a_list_cut_short_says_so():
     assert "there may be more" in str(report)
     with pytest.raises(InvalidInput, match="within=-1"):
         model.sign_certainty(within=-1)
+
+
+def test_a_time_limit_is_shared_and_ends_the_list_of_ties(monkeypatch):
+    model, *_ = fitted(0)
+    limits = []
+
+    def solve(*arguments, time_limit, **options):
+        limits.append(time_limit)
+        return solve_instance(*arguments, time_limit=time_limit, **options)
+
+    monkeypatch.setattr(sys.modules["partls.explain.sign_certainty"], "solve_instance", solve)
+    explain.sign_certainty(model.result_, within=0.3, time_limit=1000.0)
+    n_groups = len(model.signs_)
+    assert 0 < limits[0] <= 1000.0 / (n_groups + 1)  # a hard first group leaves time for the others
+    limits.clear()
+    report = explain.sign_certainty(model.result_, within=10.0, time_limit=0.0)
+    assert limits == [0.0] * n_groups  # one search per group, none for ties
+    assert not report.complete
+
+
+def test_data_that_fit_exactly_have_no_price():
+    X, y, _ = data(3, n_rows=3)
+    result = partls.solve(X, y, LABELS)
+    assert explain.price_of_constraint(result).price == 0.0
+    free = partls.solve(X, y, {f"g{j}": [j] for j in range(X.shape[1])})
+    told = str(explain.price_of_constraint(free)) + str(explain.sign_certainty(free))
+    assert "-0.00%" not in told
 
 
 def test_an_imposed_sign_can_be_better_flipped_and_stays_in_the_ties():

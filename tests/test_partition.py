@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from formulations.errors import InvalidInput, PartLSError, listing, suggestion
 from formulations.partition import Partition
-from formulations.partition_files import Written
+from formulations.placement import Written
 
 COLUMNS = ("area", "rooms", "year", "quality", "garage")
 NAMES = ("size", "age", "rest")
@@ -458,6 +458,11 @@ def test_unreadable_files(tmp_path: Path) -> None:
         of(tmp_path)
     with refused("there is no such file", "a string is read as the path"):
         of("size")
+    path = written(tmp_path, MATRIX_CSV, "groups.csv")
+    with refused('there is no such file; did you mean "groups.csv"?'):
+        of(path.with_name("group.csv"))
+    with refused("there is no such file"):
+        of(tmp_path / "nowhere" / "groups.csv")
     with refused("not UTF-8 text"):
         of(written(tmp_path, MATRIX_CSV, "utf16.csv", "utf-16"))
     with refused("cannot be read"):

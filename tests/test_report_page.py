@@ -102,6 +102,7 @@ class Page:
         from selenium.webdriver import ActionChains
 
         self.run("arguments[0].scrollIntoView({block: 'center'})", element)
+        self.settle()  # scrolling takes a tip away
         ActionChains(self.browser).move_to_element(element).perform()
 
     def press(self, *keys: str) -> None:
@@ -225,6 +226,26 @@ def test_the_keyboard_reaches_everything(page):
         seen.add(page.run("const e = document.activeElement; return e.closest('section')?.id + ' ' + e.localName"))
     assert {"groups input", "groups button", "fit svg", "what-if select", "what-if input", "what-if button"} <= seen
     assert {"data button", "search svg"} <= seen
+
+
+def test_a_tip_stays_while_the_page_scrolls_to_the_focus(page):
+    page.settle()
+    page.press("TAB")  # so that the focus is shown
+    bar = page.all("#effects button.row")[-1]
+    page.run("arguments[0].focus(); scrollBy(0, 200)", bar)
+    page.settle()
+    assert "click to see" in page.tip()
+    assert 0 < page.one("#tip").rect["y"] - bar.rect["y"] < 200
+    chart = page.one("#fit svg")
+    page.run("arguments[0].focus()", chart)
+    page.press("ARROW_RIGHT")
+    page.run("scrollBy(0, 100)")
+    page.settle()
+    assert page.tip().startswith("row ")
+    page.press("ESCAPE")
+    page.run("scrollBy(0, -100)")
+    page.settle()
+    assert page.tip() == ""
 
 
 def test_charts_are_read_by_keys_and_pointer(page, model):
@@ -363,6 +384,20 @@ def test_a_narrow_screen_needs_no_sideways_scroll(page, browser, address, width)
         " && e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.outerHTML.slice(0, 80))"
     )
     assert sticking_out == []
+
+
+def test_a_long_name_stays_beside_its_mark(page, browser, tmp_path):
+    X = data()[0].iloc[:40].set_axis([f"x{j}" for j in range(len(COLUMNS))], axis=1)
+    model = PartLSRegressor({"PowerAndTemperatureAndMore": list(X.columns)}).fit(X, X["x0"])
+    look(browser, 375, "light")
+    browser.get(model.report(tmp_path / "page.html").as_uri())
+    page.settle()
+    name, text = page.one("#effects .name"), page.one("#effects .name bdi")
+    assert text.rect["y"] - name.rect["y"] < 5
+
+
+def test_minus_zero_is_zero(page):
+    assert page.run("return [number(-0), signed(-0), percent(-0)]") == ["0", "0", "0%"]
 
 
 def test_light_and_dark(page, browser, address):

@@ -16,7 +16,7 @@ from pyarrow import feather, parquet
 
 from partls import InvalidInput
 from partls.preparation import Gaps, Preparation, prepare
-from partls.tables import columnar, delimited, open_table
+from partls.tables import columnar, delimited, open_table, small_pages
 from partls.tables import table as table_module
 from partls.training_data import TrainingData, read_rows
 
@@ -293,6 +293,23 @@ def test_memory_stays_flat_however_long_the_file(suffix: str, tmp_path: Path) ->
     assert held[1] < 1.5 * held[0] + (4 << 20)
 
 
+@pytest.mark.parametrize("built", [True, False])
+def test_memory_is_taken_in_small_pages_while_reading(built: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> pa.MemoryPool:
+        raise NotImplementedError
+
+    usual = pa.default_memory_pool()
+    monkeypatch.setattr(pa, "jemalloc_memory_pool", pa.system_memory_pool if built else missing)
+    expected = "system" if built else usual.backend_name
+    with pytest.raises(ZeroDivisionError), small_pages():
+        assert pa.default_memory_pool().backend_name == expected
+        raise ZeroDivisionError
+    assert pa.default_memory_pool().backend_name == usual.backend_name
+    monkeypatch.setenv("ARROW_DEFAULT_MEMORY_POOL", usual.backend_name)
+    with small_pages():
+        assert pa.default_memory_pool().backend_name == usual.backend_name
+
+
 # Columns that are no numbers, and gaps
 
 
@@ -301,11 +318,18 @@ MIXED = "city,when,a,y\noslo,2024-01-31,1,1\nrome,2024-02-01,,2\n,2024-02-01,3,4
 
 def test_text_columns_are_listed_with_the_option_that_encodes_them(tmp_path: Path) -> None:
     told = refused(rows, text(tmp_path / "d.csv", MIXED))
+    assert "holds numbers but for" not in told
     assert '1 column(s) hold text: "city"; turn each value into a 0/1 column with --encode onehot' in told
     assert '1 column(s) hold dates: "when"; leave them out with --drop' in told
     assert "--encode='one-hot' is not one of ['onehot']; did you mean" in refused(
         rows, tmp_path / "d.csv", encode="one-hot"
     )
+
+
+def test_cells_that_spoil_a_column_of_numbers_are_named(tmp_path: Path) -> None:
+    told = refused(rows, text(tmp_path / "d.csv", "a,b,y\n1,x1,1\n2,x2,2\nsold,x3,4\n5.5,x4,5\n"))
+    assert '2 column(s) hold text: "a", "b"' in told
+    assert told.endswith('"a" holds numbers but for "sold": correct these cells, or empty them and say --missing')
 
 
 def test_missing_values_are_counted_by_column(tmp_path: Path) -> None:

@@ -24,7 +24,9 @@ Start with "partls demo". With data of your own:
 
     partls groups init houses.csv --target price --out groups.toml
 
-    partls fit houses.csv --target price --groups groups.toml --out model.json --report model.html
+    partls fit houses.csv --target price --groups groups.toml --out model.json
+
+    partls fit houses.csv --target price --groups groups.toml --report page.html
 
     partls predict model.json new_houses.csv --out predictions.csv
 

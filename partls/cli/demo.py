@@ -45,7 +45,7 @@ def demo(
         })
         return
     screen = console()
-    screen.print(group_table(partition, result.alpha, result.beta))
+    screen.print(group_table(result))
     screen.print(
         f"[bold]{result.status.value}[/]: squared error {result.objective:.6g}, proven gap {result.gap:.1e}, "
         f"{result.n_nodes} nodes in {result.seconds * 1e3:.1f} ms; audit {'passed' if audit.passed else 'FAILED'} "

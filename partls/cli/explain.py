@@ -15,7 +15,7 @@ from partls.cli import model_file, source
 from partls.cli.bundles import unbundled
 from partls.cli.fit import Jobs
 from partls.cli.model_file import ModelFile
-from partls.cli.output import guarded, harmless, in_terminal, print_document, working
+from partls.cli.output import guarded, harmless, in_terminal, print_document, say, working
 from partls.options import nonnegative, thread_count
 from partls.result import Result
 from partls.training_data import TrainingData
@@ -31,7 +31,9 @@ def explain(
     spelling: source.Spelling,
     within: Annotated[float, typer.Option(metavar="SHARE", help="List sign patterns this near to the optimum.")] = 0.01,
     bootstrap: Annotated[int, typer.Option(metavar="N", help="Refit to N resamples of the rows.")] = 0,
-    time_limit: Annotated[float | None, typer.Option(metavar="SECONDS", help="For the sign certainty.")] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="For the sign certainty; the price waits for it.")
+    ] = None,
     n_jobs: Jobs = 1,
     memory: source.Memory = source.MEMORY,
     as_json: source.AsJson = False,
@@ -49,7 +51,7 @@ def explain(
     nonnegative("--within", within)
     nonnegative("--bootstrap", bootstrap)
     nonnegative("--time-limit", time_limit)
-    thread_count(n_jobs)
+    thread_count(n_jobs, "--n-jobs")
     loaded = model_file.load(model)
     if loaded.preparation.target is None:
         raise InvalidInput(f"{model} was not written by partls fit: it does not say which column is the target")
@@ -69,17 +71,23 @@ def explain(
         reports["sign_certainty"] = explained.sign_certainty(
             result, within=within, signs=signs, time_limit=time_limit, n_jobs=n_jobs
         )
-    with working("price of the constraint"):
-        reports["price_of_constraint"] = explained.price_of_constraint(result, n_jobs=n_jobs)
+    if time_limit is None or all(row.exact for row in reports["sign_certainty"].rows):
+        with working("price of the constraint"):
+            reports["price_of_constraint"] = explained.price_of_constraint(result, n_jobs=n_jobs)
+    else:  # it takes searches of the same kind
+        reports["price_of_constraint"] = None
+        say("the price of the constraint is left out: --time-limit ended before the signs were settled")
     if bootstrap:
         reports["bootstrap"] = explained.bootstrap(
             result, n_resamples=bootstrap, signs=signs, n_jobs=n_jobs, random_state=0, progress=in_terminal()
         )
     reports = {"summary": summary, **reports}
     if as_json:
-        print_document({name: _plain(asdict(report)) for name, report in reports.items()})
+        print_document({name: report and _plain(asdict(report)) for name, report in reports.items()})
         return
     for name, report in reports.items():
+        if report is None:
+            continue
         typer.echo(("" if name == "summary" else f"\n{name.replace('_', ' ').capitalize()}\n") + harmless(str(report)))
 
 

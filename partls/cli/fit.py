@@ -28,7 +28,7 @@ from partls.cli.output import (
     working,
 )
 from partls.options import chosen, nonnegative, thread_count
-from partls.result import PROVEN
+from partls.result import PROVEN, Status
 from partls.training_data import TrainingData
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def _relaxations() -> list[str]:
     return list(MEMBERS)
 
 
+_CERTAINTY = 30.0  # seconds at most for the certainty of the signs on the page
 TimeLimit = Annotated[float | None, typer.Option(metavar="SECONDS", help="Then the best model so far is returned.")]
 Jobs = Annotated[int, typer.Option("--n-jobs", metavar="N", help="Threads; -1 is one per core.")]
 
@@ -77,7 +78,7 @@ class Search:
         chosen("--relaxation", self.relaxation, _relaxations())
         nonnegative("--time-limit", self.time_limit)
         nonnegative("--gap", self.gap)
-        thread_count(self.n_jobs)
+        thread_count(self.n_jobs, "--n-jobs")
         model_file.check_place(self.checkpoint, "--checkpoint")
         if self.checkpoint is not None and self.method not in ("auto", "bnb"):
             raise InvalidInput(f"--checkpoint is for branch and bound, not for --method {self.method}")
@@ -128,7 +129,7 @@ def fit(
 
         partls fit sales.csv.gz --target sold --groups g.csv --encode onehot
 
-        partls fit sales/ --target sold --groups g.csv --scheduler tcp://host:8786
+        partls fit sales/ --target sold --groups g.csv --scheduler tcp://h:8786
 
     Exit codes: 0 proven optimal or within --gap, 2 bad input, 3 not proven (the model is usable), 130 Ctrl-C (the best
     model so far is saved to --out).
@@ -147,7 +148,7 @@ def fit(
         print_document(_document(model, rows))
     else:
         _show(model, rows, units, search.gap)
-    _write(model, output, columns.target, units, search.gap)
+    _write(model, output, f"What explains {columns.target}{units}", columns.target, search)
     code = exit_code(model.status_, model.gap_, search.gap)
     if code:
         _tell_unproven(model, output.out, search.checkpoint)
@@ -177,13 +178,15 @@ def _fitted(problem: source.Problem, objective: source.Objective, search: Search
     return model
 
 
-def _write(model: PartLSRegressor, output: Output, target: str, units: str, gap: float) -> None:
-    """Write the page and the proof, if they are wanted."""
+def _write(model: PartLSRegressor, output: Output, title: str, target: str, search: Search) -> None:
+    """Write the page and the proof, if they are wanted; who pressed Ctrl-C does not wait for the signs' certainty."""
     if output.report is not None:
         from partls.report import write_report
 
+        limit = min(_CERTAINTY, _CERTAINTY if search.time_limit is None else search.time_limit)
+        limit = 0.0 if model.status_ is Status.INTERRUPTED else limit
         with working("writing the report"):
-            write_report(model, output.report, title=f"What explains {target}{units}", target=target)
+            write_report(model, output.report, title=title, target=target, time_limit=limit)
         say_to_people(f"report written to {output.report}")
     if output.certificate is not None:
         from partls.certificate import certify
@@ -191,7 +194,7 @@ def _write(model: PartLSRegressor, output: Output, target: str, units: str, gap:
 
         result = model._one_result(None)
         with working("writing the proof"):
-            certify(result, a_priori_signs(result.instance, None), output.certificate, gap)
+            certify(result, a_priori_signs(result.instance, None), output.certificate, search.gap)
         what = "proof" if result.status in PROVEN else "proof of the first bound alone, for the search did not end,"
         say_to_people(f"{what} written to {output.certificate}: check it with partls verify")
 
@@ -206,13 +209,15 @@ def _show(model: PartLSRegressor, rows: TrainingData, units: str, gap: float) ->
     """Print the groups and what was proved."""
     result, facts = model._one_result(None), model._facts()[0]
     screen = console()
-    screen.print(group_table(result.instance.partition, result.alpha, result.beta, units=units))
+    screen.print(group_table(result, units=units))
+    dropped = f" ({rows.n_dropped:,} with missing values left out)" if rows.n_dropped else ""
+    nodes = f"{result.n_nodes:,} node{'s' * (result.n_nodes != 1)}"
     colour = "bold yellow" if exit_code(result.status, result.gap, gap) else "bold green"
     screen.print(
         Text(result.status.value, style=colour),
         Text(
-            f"R^2 {facts.r_squared:.4f} on {rows.n_rows:,} rows; intercept {result.intercept:.6g}; objective "
-            f"{result.objective:.8g}, proven gap {result.gap:.1e}, {result.n_nodes:,} nodes in {result.seconds:.3g} s"
+            f"R^2 {facts.r_squared:.4f} on {rows.n_rows:,} rows{dropped}; intercept {result.intercept:.6g}; objective "
+            f"{result.objective:.8g}, proven gap {result.gap:.1e}, {nodes} in {result.seconds:.3g} s"
         ),
     )
 

@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from formulations.errors import InvalidInput
-from formulations.partition_files import Extent, problems_with, read_file
+from formulations.partition_files import read_file
+from formulations.placement import UNGROUPED, Extent, problems_with
 from partls.cli import model_file, source
 from partls.cli.bundles import unbundled
 from partls.cli.output import BAD_INPUT, guarded, harmless, print_document, say, say_to_people
@@ -44,7 +45,6 @@ class Features:
         if not features:
             raise InvalidInput(f"{table.path} has no columns to put into groups")
         return features
-
 
 
 @app.command()
@@ -107,6 +107,7 @@ def check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The groups file.")],
     features: Features,
     spelling: source.Spelling,
+    encode: source.Encode = None,
     ungrouped: source.Ungrouped = "error",
     as_json: source.AsJson = False,
 ) -> None:
@@ -114,34 +115,35 @@ def check(
 
     Example: partls groups check houses.csv groups.toml --target price
     """
-    chosen("--ungrouped", ungrouped, ["error", "free"])
+    chosen("--ungrouped", ungrouped, UNGROUPED)
+    chosen("--encode", encode or "onehot", ["onehot"])
     table = spelling.open(data)
     columns = features.of(table)
     try:
         groups = read_file(file).groups
     except InvalidInput as error:
         raise InvalidInput(f"{file}: {error}") from None
-    out = features.left_out
+    known = list(source.remaining(dict(groups), features.drop or ()).items())
     problems = [
         f'group "{name}": "{member}" is not among the features: take it out of the file'
-        for name, members in groups for member in members if member in out
+        for name, members in known for member in members if member in features.left_out
     ]
-    known = [(name, [member for member in members if member not in out]) for name, members in groups]
-    known = [(name, members) for name, members in known if members or not dict(groups)[name]]
+    known = list(source.remaining(dict(known), features.left_out).items())
     problems += problems_with(known, Extent.of(columns), "free")
     if ungrouped == "error":
         problems += _loose(columns, known, named_target=features.target is not None)
+    allowed = ("number", "text") if encode else ("number",)
     problems += [
         f'column "{name}" holds {kind}s: leave it out with --drop "{name}"'
-        if kind != "text" else f'column "{name}" holds text: use --encode onehot in the fit, or --drop "{name}"'
-        for name, kind in table.kinds.items() if name in columns and kind != "number"
+        if kind != "text" else f'column "{name}" holds text: use --encode onehot, in the fit too, or --drop "{name}"'
+        for name, kind in table.kinds.items() if name in columns and kind not in allowed
     ]
     if as_json:
         print_document({"ok": not problems, "problems": problems})
     elif not problems:
         extent = Extent.of(columns)
-        sizes = ", ".join(f"{name} ({sum(len(extent.find(m)) for m in members)})" for name, members in groups)
-        typer.echo(harmless(f"{file}: {len(columns)} columns in {len(groups)} groups: {sizes}"))
+        sizes = ", ".join(f"{name} ({sum(len(extent.find(m)) for m in members)})" for name, members in known)
+        typer.echo(harmless(f"{file}: {len(columns)} columns in {len(known)} groups: {sizes}"))
     for problem in problems:
         say(f"- {problem}")
     if problems:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from formulations.equivalence import from_coef
-from formulations.errors import InvalidInput
+from formulations.errors import InvalidInput, no_such_file
 from partls.preparation import MISSING, Preparation
 from partls.training_data import TrainingData
 
@@ -68,7 +68,7 @@ def load(path: Path) -> ModelFile:
     if path.is_dir():
         raise InvalidInput(f"{path} is a directory; give the file of the model")
     if not path.exists():
-        raise InvalidInput(f"{path}: there is no such file")
+        raise InvalidInput(f"{path}: {no_such_file(path)}")
     model = PartLSRegressor.load(path)
     written = json.loads(path.read_bytes()).get("preparation")
     if np.ndim(model.coef_) == 2:

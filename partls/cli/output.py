@@ -18,7 +18,7 @@ from rich.text import Text
 from formulations.errors import PartLSError
 from formulations.partition import Partition
 from partls.progress import bar
-from partls.result import PROVEN, Status
+from partls.result import PROVEN, Result, Status
 
 BAD_INPUT, NOT_PROVEN, INTERRUPTED = 2, 3, 130
 _SIGN = {1: ("+", "green"), 0: ("0", "dim"), -1: ("-", "red")}
@@ -103,8 +103,9 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} is not JSON")
 
 
-def group_table(partition: Partition, alpha: Any, beta: Any, *, units: str = "") -> Table:
+def group_table(result: Result, *, units: str = "") -> Table:
     """Return one row per group: its sign and effect, and the share of each of its features."""
+    partition, alpha, beta = result.instance.partition, result.alpha, result.beta
     columns = partition.columns or tuple(str(j) for j in range(partition.n_columns))
     table = Table(title=f"Groups and the features that carry them{units}", title_justify="left")
     table.add_column("group", style="bold", overflow="fold")
@@ -116,11 +117,18 @@ def group_table(partition: Partition, alpha: Any, beta: Any, *, units: str = "")
         order = members[np.argsort(-alpha[members], kind="stable")]
         carried = [f"{columns[m]} {alpha[m]:.0%}" for m in order if alpha[m] > 0]
         idle = len(members) - len(carried)
-        shares = ", ".join(carried[:12]) + (f" and {len(carried) - 12} more" if len(carried) > 12 else "")
-        shares += f" ({idle} without effect)" if idle and beta[k] else ""
+        shares = _first(carried) + (f" ({idle} without effect)" if idle and beta[k] else "")
         sign = Text(*_SIGN[int(np.sign(beta[k]))])
         table.add_row(Text(harmless(name)), sign, f"{beta[k]:.4g}", Text(harmless(shares)))
+    if len(partition.free):
+        order = partition.free[np.argsort(-np.abs(result.coef[partition.free]), kind="stable")]
+        coefs = _first([f"{columns[m]} {result.coef[m]:.4g}" for m in order])
+        table.add_row(Text("(ungrouped)", style="dim"), "", "", Text(harmless(f"coefficients: {coefs}")))
     return table
+
+
+def _first(told: list[str], most: int = 12) -> str:
+    return ", ".join(told[:most]) + (f" and {len(told) - most} more" if len(told) > most else "")
 
 
 def group_document(partition: Partition, alpha: Any, beta: Any) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +12,7 @@ import typer
 from formulations.errors import InvalidInput, listing
 from formulations.instance import Instance
 from formulations.partition import Partition
+from formulations.placement import UNGROUPED
 from partls.cli.output import in_terminal, say_to_people
 from partls.options import chosen, nonnegative
 from partls.preparation import MISSING, Preparation, prepare
@@ -27,6 +28,10 @@ Data = Annotated[
 ]
 Weights = Annotated[str | None, typer.Option(metavar="COL", help="Column of row weights.")]
 Drop = Annotated[list[str] | None, typer.Option(metavar="COL", help="Column to leave out; may be repeated.")]
+Encode = Annotated[
+    str | None, typer.Option(metavar="onehot", help="Give each value of a text column a 0/1 column.",
+                             autocompletion=lambda: ["onehot"])
+]
 Ungrouped = Annotated[
     str, typer.Option(metavar="error|free", help="Refuse columns in no group, or leave their signs free.")
 ]
@@ -105,13 +110,10 @@ class Columns:
     groups: Annotated[Path, typer.Option(metavar="FILE", help="TOML or a table; see groups init.")]
     weights: Weights = None
     drop: Drop = None
-    encode: Annotated[
-        str | None, typer.Option(metavar="onehot", help="Give each value of a text column a 0/1 column.",
-                                 autocompletion=lambda: ["onehot"])
-    ] = None
+    encode: Encode = None
     missing: Annotated[
         str, typer.Option(metavar="|".join(MISSING), autocompletion=lambda: list(MISSING),
-                          help="Refuse missing values, drop their rows, or fill in the mean.")
+                          help="Refuse missing values, drop their rows, or fill in the mean (of text, a code).")
     ] = "error"
     standardize: Annotated[
         bool, typer.Option("--standardize", help="Give all columns mean 0 and standard deviation 1.")
@@ -124,6 +126,7 @@ class Columns:
         ``kept_for`` names an option that needs every row: with it, rows that would be folded are refused. With a Dask
         client its workers fold the rows.
         """
+        chosen("--ungrouped", self.ungrouped, UNGROUPED)
         preparation = prepare(
             table, target=self.target, weights=self.weights, drop=self.drop or [], encode=self.encode,
             missing=self.missing,
@@ -135,8 +138,15 @@ class Columns:
         return Problem(preparation, grouped, rows)
 
     def _partition(self, preparation: Preparation) -> Partition:
-        """Return the groups of the file on the columns of X; a text column stands for all its codes."""
-        written = Partition.from_file(self.groups, ungrouped=self.ungrouped).to_dict()
+        """Return the groups of the file on the columns of X; a text column stands for all its codes.
+
+        A column that --drop leaves out leaves its group too.
+        """
+        written = remaining(Partition.from_file(self.groups, ungrouped="free").to_dict(), self.drop or ())
+        for option, name in (("--target", self.target), ("--weights", self.weights)):
+            if owner := next((group for group, members in written.items() if name in members), None):
+                told = f'group "{owner}" lists "{name}", which {option} names'
+                raise InvalidInput(f"{self.groups}: {told}: take it out of the file")
         coded = {
             name: [code for member in members for code in _codes(preparation, member)]
             for name, members in written.items()
@@ -146,10 +156,17 @@ class Columns:
             return Partition.of(coded, n_columns=len(columns), columns=columns, ungrouped=self.ungrouped)
         except InvalidInput as error:
             hint = "; leave columns out of the model with --drop" if "in no group" in str(error) else ""
-            if hint and preparation.levels:
-                hint += f"; the file lists a text column by its own name, as {listing(preparation.levels)}"
+            listed = {member for members in written.values() for member in members}
+            if hint and (loose := [name for name in preparation.levels if name not in listed]):
+                hint += f"; the file lists a text column by its own name, as {listing(loose)}"
             told = str(error).replace('set ungrouped="free"', "say --ungrouped free")
             raise InvalidInput(f"{self.groups}: {told}{hint}") from None
+
+
+def remaining(groups: Mapping[str, Sequence[Any]], dropped: Collection[str]) -> dict[str, list[Any]]:
+    """Return the groups without the columns left out, and without those of which nothing is left."""
+    left = {name: [member for member in members if member not in dropped] for name, members in groups.items()}
+    return {name: members for name, members in left.items() if members or not groups[name]}
 
 
 def read(

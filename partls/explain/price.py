@@ -71,8 +71,16 @@ def price_of_constraint(result: Result, *, n_jobs: int | None = None) -> PriceOf
     everything = set(range(result.instance.n_groups))
     free_objective, _ = _without(result, everything, n_jobs)
     rows = tuple(_freed(result, k, n_jobs) for k in sorted(everything))
-    price = result.objective / free_objective - 1.0 if free_objective > 0 else 0.0 if result.objective <= 0 else np.inf
-    return PriceOfConstraint(rows, result.objective, free_objective, float(price))
+    return PriceOfConstraint(rows, result.objective, free_objective, _price(result, free_objective))
+
+
+def _price(result: Result, free_objective: float) -> float:
+    """Return the relative increase; none where it is rounding, as on data that both models fit exactly."""
+    y = result.instance.y
+    floor = max(_ROUNDING * result.objective, _ROUNDING**2 * float(y @ y))
+    if result.objective - free_objective <= floor:
+        return 0.0
+    return result.objective / free_objective - 1.0 if free_objective > 0 else float("inf")
 
 
 def _freed(result: Result, k: int, n_jobs: int | None) -> FreedGroup:

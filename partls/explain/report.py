@@ -37,7 +37,7 @@ def table(headers: Sequence[str], lines: Iterable[Sequence[str]], left: Iterable
 
 def percent(share: float) -> str:
     """Return a share for the table: two digits after the point of a per cent."""
-    return f"{100 * share:.2f}%"
+    return f"{100 * share:.2f}%".replace("-0.00%", "0.00%")
 
 
 def number(value: float) -> str:

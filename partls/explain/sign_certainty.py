@@ -91,7 +91,8 @@ def sign_certainty(result: Result, *, within: float = 0.01, max_patterns: int = 
     within = nonnegative("within", 0.0 if within is None else within)
     max_patterns = nonnegative("max_patterns", 0 if max_patterns is None else max_patterns, integer=True)
     solver = _Solver(result, a_priori_signs(result.instance, signs), time_limit, n_jobs)
-    rows = tuple(_flip(solver, result, k) for k in range(result.instance.n_groups))
+    K = result.instance.n_groups
+    rows = tuple(_flip(solver, result, k, 1 / (K - k + 1)) for k in range(K))  # the near ties get a part too
     ties, complete = _near_ties(solver, result, (1 + within) * result.objective, max_patterns)
     return SignCertainty(rows, ties, within, complete)
 
@@ -102,24 +103,29 @@ class _Solver:
     def __init__(self, result: Result, root: SignPattern, time_limit: float | None, n_jobs: int | None) -> None:
         limit = nonnegative("time_limit", time_limit)
         self.result, self.root, self._n_jobs = result, SignPattern(root.values[: result.instance.n_groups]), n_jobs
-        self._deadline = None if limit is None else time.perf_counter() + limit
+        self._deadline = float("inf") if limit is None else time.perf_counter() + limit
 
-    def best(self, signs: SignPattern) -> Result:
-        left = None if self._deadline is None else max(self._deadline - time.perf_counter(), 0.0)
+    @property
+    def seconds_left(self) -> float:
+        return max(self._deadline - time.perf_counter(), 0.0)
+
+    def best(self, signs: SignPattern, share: float = 1.0) -> Result:
+        """Return the best model found in a share of the time that is left."""
         found = solve_instance(
-            self.result.instance, signs=signs.values, warm_start=self.result, time_limit=left, n_jobs=self._n_jobs
+            self.result.instance, signs=signs.values, warm_start=self.result, time_limit=share * self.seconds_left,
+            n_jobs=self._n_jobs,
         )
         if found.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         return found
 
 
-def _flip(solver: _Solver, result: Result, k: int) -> FlippedGroup:
+def _flip(solver: _Solver, result: Result, k: int, share: float) -> FlippedGroup:
     name, sign, beta = result.groups[k], int(result.signs[k]), float(result.beta[k])
     if sign == 0:
         return FlippedGroup(name, 0, 0.0, result.objective, 0.0, 0.0, True)
     flipped = SignPattern((*solver.root.values[:k], -sign, *solver.root.values[k + 1 :]))
-    found = solver.best(flipped)
+    found = solver.best(flipped, share)
     return FlippedGroup(
         name, sign, beta, found.objective, _increase(found.objective, result.objective), float(found.beta[k]),
         found.status in _PROVED,
@@ -145,6 +151,8 @@ def _near_ties(solver: _Solver, result: Result, threshold: float, most: int) -> 
         objective, _, best, box = heapq.heappop(boxes)
         ties.append(NearTie(best, objective, _increase(objective, result.objective)))
         for k in box.undecided:
+            if not solver.seconds_left:  # hundreds of searches stopped at once are no use, and take their time
+                return tuple(ties), False
             part = box.fix(k, -best[k])
             box = box.fix(k, best[k])
             found = solver.best(part)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 
-from formulations.errors import InvalidInput
+from formulations.errors import InvalidInput, no_such_file
+from partls.tables.memory import small_pages
 from partls.tables.table import Table
 
-__all__ = ["Table", "open_table"]
+__all__ = ["Table", "open_table", "small_pages"]
 
 _PARQUET = (".parquet", ".parq")
 
@@ -59,7 +60,7 @@ def _first_bytes(path: str) -> bytes:
         with open(path, "rb") as file:
             start = file.read(8)
     except FileNotFoundError:
-        raise InvalidInput(f"{path}: there is no such file") from None
+        raise InvalidInput(f"{path}: {no_such_file(path)}") from None
     except (OSError, ValueError) as error:
         raise InvalidInput(f"{path} cannot be read ({error})") from None
     if not start:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from formulations.errors import InvalidInput, listing, suggestion
@@ -58,13 +58,14 @@ class Table(ABC):
                 hint = suggestion(name, self.kinds) or f"; the columns are {listing(self.kinds, limit=12)}"
                 raise InvalidInput(f'{what}: {self.path} has no column "{name}"{hint}')
 
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: Sequence[str]) -> Generator[pa.RecordBatch]:
         """Yield the rows of some columns, batch by batch; refuse a file without rows."""
         n_rows = 0
         for batch in self.watch(self._read(columns)):
             n_rows += batch.num_rows
             if batch.num_rows:
                 yield batch
+            del batch  # before the next is decoded
         if not n_rows:
             raise InvalidInput(f"{self.path} has a header but no rows")
 

@@ -90,8 +90,9 @@ function explorable(svg, places, { describe, mark, nearest, take = () => {} }) {
   svg.addEventListener("keydown", (event) => {
     const steps = { ArrowRight: 1, ArrowLeft: -1, PageDown: 10, PageUp: -10, Home: -Infinity, End: Infinity };
     if (event.key in steps) {
-      visit(Math.max(0, Math.min(here + steps[event.key], places.length - 1)));
-      say(describe(here));
+      const there = Math.max(0, Math.min(here + steps[event.key], places.length - 1));
+      keepTip(() => visit(there));
+      say(describe(there));
     } else if ((event.key === "Enter" || event.key === " ") && here >= 0) take(here);
     else return;
     event.preventDefault();

@@ -31,7 +31,7 @@ function number(value, digits = 4) {
   const text =
     size !== 0 && (size >= 1e9 || size < 1e-4)
       ? value.toExponential(2)
-      : value.toLocaleString("en", { maximumSignificantDigits: digits });
+      : (value || 0).toLocaleString("en", { maximumSignificantDigits: digits }); // minus zero is zero
   return text.replace("-", "−").replace("e-", "e−").replace("e+", "e");
 }
 // Figures of one column, all with the same digits after the point.
@@ -50,7 +50,9 @@ const side = (value) => (value > 0 ? "up" : value < 0 ? "down" : "none");
 const arrow = (value) => (value > 0 ? "▲" : value < 0 ? "▼" : "○");
 
 // One tooltip for the whole page; what it says is also on the element itself, for those who do not see it.
+let follow = null; // puts the tip of what has the focus in its place again, while the page scrolls there
 function showTip(text, x, y) {
+  follow = null;
   const tip = byId("tip");
   tip.textContent = text;
   tip.hidden = false;
@@ -58,7 +60,12 @@ function showTip(text, x, y) {
   tip.style.left = Math.max(8, Math.min(x + 14, document.documentElement.clientWidth - width - 8)) + "px";
   tip.style.top = (y + 18 + height > innerHeight ? y - height - 12 : y + 18) + "px";
 }
+function keepTip(place) {
+  place();
+  follow = place;
+}
 const hideTip = () => {
+  follow = null;
   byId("tip").hidden = true;
 };
 const say = (text) => {
@@ -67,15 +74,18 @@ const say = (text) => {
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") hideTip();
 });
-document.addEventListener("scroll", hideTip, { passive: true });
+document.addEventListener("scroll", () => (follow ? keepTip(follow) : hideTip()), { passive: true });
 
 function withTip(element, text) {
   element.addEventListener("pointermove", (event) => showTip(text(), event.clientX, event.clientY));
   element.addEventListener("pointerleave", hideTip);
   element.addEventListener("blur", hideTip);
   element.addEventListener("focus", () => {
-    const box = element.getBoundingClientRect();
-    if (element.matches(":focus-visible")) showTip(text(), box.left + box.width / 3, box.bottom - 14);
+    const place = () => {
+      const box = element.getBoundingClientRect();
+      showTip(text(), box.left + box.width / 3, box.bottom - 14);
+    };
+    if (element.matches(":focus-visible")) keepTip(place);
   });
   return element;
 }
