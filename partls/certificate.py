@@ -29,7 +29,7 @@ from relaxations.active_set import ActiveSetBounder
 from relaxations.sign_constrained import solve_signed
 
 _SHARE = 0.5  # of the tolerance: boxes closed with this much to spare leave the rest to rounding
-_SPARE_BITS = 70  # of a dual point, beyond those that the size of the coefficients and of the objective take
+_SPARE_BITS = 70  # of a dual point, beyond those that the reach of the coefficients and the size of the objective take
 _LIMITS = (40, 20, LOWEST_LIMIT)  # powers of two tried where columns depend on each other
 _EXACT_COLUMNS = 40  # up to which definiteness is looked for by exact elimination
 _EIGENVALUES = (60, 90, 120, 180, 240)
@@ -160,14 +160,14 @@ class _Proof:
 
     def _boxes(self, leaves: Sequence[_Leaf], claim: _Claim) -> list[Box]:
         """Return the boxes with the bounds that the verifier proves; none if a system is too large for rationals."""
+        reach = self._checker.reach(self._objective, claim.eigenvalue, claim.limit)
         if claim.rational:
             points = self._rational(leaves)
         else:
-            points = self._points.dyadic([leaf.u for leaf in leaves], self._bits(claim))
+            points = self._points.dyadic([leaf.u for leaf in leaves], self._precision(reach))
         if not points:
             return []
         boxes = [Box(spell(leaf.signs), 0.0, d, n) for leaf, (n, d) in zip(leaves, points, strict=True)]
-        reach = self._checker.reach(self._objective, claim.eigenvalue, claim.limit)
         proved = self._checker.bounds(boxes, reach)
         return [replace(box, bound=_below(value)) for box, value in zip(boxes, proved, strict=True)]
 
@@ -181,11 +181,15 @@ class _Proof:
             points.append(point)
         return points
 
-    def _bits(self, claim: _Claim) -> int:
-        """Return the accuracy, relative to the target, at which the price vanishes beside the objective."""
-        small = Fraction(self._objective) / self._checker.target if self._objective else Fraction(1)
-        reach = claim.limit if claim.limit is not None else (claim.eigenvalue or 0) // 2
-        return _SPARE_BITS + small.denominator.bit_length() - small.numerator.bit_length() + reach
+    def _precision(self, reach: Sequence[Fraction | None]) -> int:
+        """Return p with points in units of 2^-p whose price vanishes beside the objective.
+
+        A unit of u_i moves the slope g_j by at most sqrt(Q_ii Q_jj), which costs twice the reach of u_j.
+        """
+        diagonal = np.diag(self._checker.Q)
+        dearest = max((size**2 * entry for size, entry in zip(reach, diagonal, strict=True) if size), default=0)
+        price: Fraction = dearest * max(diagonal) / (Fraction(self._objective) * 2**self._checker.unit) ** 2
+        return max(_SPARE_BITS + (price.numerator.bit_length() - price.denominator.bit_length()) // 2, 0)
 
 
 def _below(value: Fraction | float) -> float:

@@ -142,7 +142,8 @@ def verify(
     checker = Checker(data, claim.problem, exact=mode == "exact")
     if checker.objective(claim.coef, claim.intercept) != claim.objective:
         raise VerificationError("the model does not have the objective that is claimed")
-    accepted = max(Fraction(gap_tol) * Fraction(claim.objective), Fraction(VANISHING) * checker.size)
+    relative = max(Fraction(gap_tol) * Fraction(claim.objective), Fraction(VANISHING) * checker.size)
+    accepted = max(relative, Fraction(math.ulp(0.0)))  # the smallest number there is
     if claim.tolerance > accepted:
         raise VerificationError(
             f"the certificate only proves the objective to within {claim.tolerance:.3g}, above {as_float(accepted):.3g}"
@@ -307,8 +308,8 @@ class Checker:
 
     def bounds(self, boxes: list[Box], reach: list[Fraction | None]) -> Iterator[Fraction | float]:
         """Yield a lower bound on the improving solutions of each box (-inf where they are not bounded)."""
-        finite = [size for size in reach if size]
-        finer = max((size.denominator.bit_length() - size.numerator.bit_length() for size in finite), default=0) + 60
+        shorter = [size.denominator.bit_length() - size.numerator.bit_length() for size in reach if size]
+        finer = max(0, *shorter) + 60 if shorter else 0  # whole numbers throughout, of 60 bits or more
         longest = np.array([0 if size is None else math.ceil(size * 2**finer) for size in reach], dtype=object)
         endless = np.array([size is None for size in reach], dtype=bool)
         for start in range(0, len(boxes), _AT_ONCE):

@@ -352,3 +352,35 @@ def test_the_box_of_dependent_columns_is_wide_and_the_penalty_narrows_it() -> No
         assert (np.abs(coef) <= largest * (1 + 1e-6)).all()
         if penalty == "l1":  # which leaves the columns dependent: nothing else bounds them
             np.testing.assert_allclose(np.abs(coef), largest, rtol=1e-6)
+
+
+@pytest.mark.parametrize("penalty", ["none", "l2", "l1"])
+@pytest.mark.parametrize("scale", [(1e-200, 1.0), (1e-150, 1e-150), (1e150, 1e-150), (1e200, 1.0), (1.0, 1e150)])
+def test_squares_outside_of_the_range_of_floats_are_no_zeros(scale: tuple[float, float], penalty: str) -> None:
+    """In other units, the same solution."""
+    rng = np.random.default_rng(6)
+    X, y, labels, (x, t) = rng.normal(size=(20, 5)), rng.normal(size=20), (0, 0, 1, 1, 2), scale
+    kind = "l1" if penalty == "l1" else "l2"
+    unit = {"none": 0.0, "l2": x * x, "l1": x * t}[penalty]
+    ours = partls.solve(X * x, y * t, labels, eta=0.3 * min(unit, 1e308), penalty=kind)
+    if penalty != "none" and not 0 < unit < np.inf:  # no other penalty corresponds to it
+        return
+    theirs = partls.solve(X, y, labels, eta=0.3 * bool(unit), penalty=kind)
+    assert ours.coef * (x / t) == pytest.approx(theirs.coef, rel=COEFFICIENTS)
+    assert ours.objective == pytest.approx(t * t * theirs.objective, rel=OPTIMUM)
+    assert ours.lower_bound == pytest.approx(t * t * theirs.lower_bound, rel=OPTIMUM)
+
+
+@pytest.mark.parametrize("penalize_intercept", [False, True])
+def test_a_penalty_beyond_every_scale_leaves_nothing(penalize_intercept: bool) -> None:
+    rng = np.random.default_rng(6)
+    X, y = 1e-150 * rng.normal(size=(20, 5)), 1e-150 * (rng.normal(size=20) + 1.0)
+    result = partls.solve(X, y, (0, 0, 1, 1, 2), eta=1e100, penalty="l1", penalize_intercept=penalize_intercept)
+    assert not result.coef.any()
+    mean = 0.0 if penalize_intercept else y.mean()
+    assert result.objective == pytest.approx(float(np.square(y - mean).sum()), rel=OPTIMUM)
+
+
+def test_a_target_whose_squares_overflow_is_refused() -> None:
+    with pytest.raises(partls.InvalidInput, match="y is too large"):
+        partls.solve(np.eye(3), [1e160, -1e160, 0.0], (0, 0, 1))
