@@ -160,6 +160,7 @@ def test_a_hard_search_is_proved_within_a_few_megabytes(tmp_path: Path) -> None:
     answer = check(case, tmp_path / "c.json.gz")
     assert answer == check(case, tmp_path / "c.json")
     assert answer.n_boxes > 10
+    assert answer.contribution_limit is None
     assert (tmp_path / "c.json.gz").stat().st_size < (tmp_path / "c.json").stat().st_size < 10_000 * answer.n_boxes
 
 
