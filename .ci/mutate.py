@@ -72,6 +72,7 @@ AREAS: dict[str, Choice] = {  # what is mutated, and the tests that have to noti
     "partls/search/checkpoint.py": ("tests/test_checkpoint.py", "tests/test_schedules.py", "not killed and not delays"),
     "partls/search/incumbents.py": ("tests/test_wide.py", "tests/test_limits.py", "wide or zero or exact or no_time"),
     "partls/verify.py": PROOF,
+    "partls/exact_bounds.py": PROOF,
     "partls/certificate.py": PROOF,
     "partls/certificate_file.py": PROOF,
     "partls/exact_integers.py": PROOF,

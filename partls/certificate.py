@@ -19,12 +19,13 @@ from formulations.data import Floats
 from formulations.signs import SignPattern
 from partls.certificate_file import LOWEST_LIMIT, Box, Certificate, write_certificate
 from partls.dual_points import DualPoints, Point
+from partls.exact_bounds import Checker
 from partls.exact_integers import as_float, eliminate, proved_by_cholesky, unit_diagonal
 from partls.fingerprint import data_of, problem_of
 from partls.result import ABSOLUTE_TOLERANCE, Result, Status, target_size
 from partls.search.branching import StrongBranching
 from partls.search.subtree import violations
-from partls.verify import Checker, spell
+from partls.verify import spell
 from relaxations.active_set import ActiveSetBounder
 from relaxations.sign_constrained import solve_signed
 

@@ -18,8 +18,8 @@ from scipy.linalg import qr, solve_triangular
 
 from formulations.data import Floats
 from formulations.instance import Instance
+from partls.exact_bounds import Checker
 from partls.exact_integers import Integers, digit_product
-from partls.verify import Checker
 
 _AT_ONCE = 256  # points
 _STEPS = 100  # of refinement, at most

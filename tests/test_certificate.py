@@ -22,10 +22,11 @@ from typer.testing import CliRunner
 
 import partls
 from partls import InvalidInput, SignPattern, Status, VerificationError, exact_integers
-from partls.certificate_file import read_certificate, sealed
+from partls.certificate_file import Problem, read_certificate, sealed
 from partls.cli import app
+from partls.exact_bounds import Checker, Data
 from partls.fingerprint import data_of, problem_of
-from partls.verify import check_model_signs
+from partls.verify import check_cover, check_model_signs
 from tests.families import FAMILIES, correlated, overdetermined
 from tests.oracles import brute_force
 from tests.strategies import Tiny, instances
@@ -406,10 +407,10 @@ def test_a_certificate_of_other_sizes_is_refused_even_with_the_hash_it_needs(tmp
     certified(case, tmp_path / "c.json")
     document = json.loads(tmp_path.joinpath("c.json").read_text())
     problem = {**document["problem"], "n_columns": 4}
-    data = verifier().Data.read(case.X, case.y, case.labels, None, "error")
+    data = Data.read(case.X, case.y, case.labels, None, "error")
     boxes = [{**box, "numerators": [0, *box["numerators"]]} for box in document["boxes"]]
     forged = {**document, "problem": problem, "coef": [0.0, *document["coef"]], "boxes": boxes}
-    forged["data"] = data.digest(verifier().Problem(**problem))
+    forged["data"] = data.digest(Problem(**problem))
     with pytest.raises(VerificationError, match="4 columns"):
         check(case, sealed(forged))
 
@@ -566,26 +567,32 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 # The parts of the verifier
 
 
+def imported(module: str) -> Iterator[str]:
+    """Every module that one of ours names in an import."""
+    for node in ast.walk(ast.parse(MODULES.parent.joinpath(*module.split(".")).with_suffix(".py").read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0 and node.module
+            package = node.module in ("partls", "formulations", "relaxations")
+            yield from (f"{node.module}.{alias.name}" for alias in node.names) if package else (node.module,)
+
+
 def test_the_verifier_imports_no_solver() -> None:
-    """Only the standard library, NumPy and the readers of data and groups."""
-    readers = {"formulations.data", "formulations.errors", "formulations.partition"}
-    parts = ("verify", "certificate_file", "exact_integers")
-    allowed = readers | {f"partls.{part}" for part in parts}
-    for module in parts:
-        tree = ast.parse(MODULES.joinpath(f"{module}.py").read_text())
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            else:
-                names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            for name in names:
-                root = name.partition(".")[0]
-                assert root in sys.stdlib_module_names or name in allowed or root == "numpy", f"{module}: {name}"
-                assert name not in ("importlib", "ctypes"), f"{module}: {name}"
-
-
-def verifier() -> Any:
-    return sys.modules["partls.verify"]
+    """Only the standard library, NumPy and the readers of data and groups, which are followed to their own imports."""
+    checking = {"partls.verify", "partls.certificate_file", "partls.exact_bounds", "partls.exact_integers"}
+    reading = {f"formulations.{name}" for name in ("data", "errors", "partition", "partition_files")}
+    seen, pending = set(), ["partls.verify"]
+    while pending:
+        module = pending.pop()
+        seen.add(module)
+        for name in imported(module):
+            foreign = name.partition(".")[0] in {*sys.stdlib_module_names, "numpy"}
+            assert foreign or name in (checking | reading if module in checking else reading), f"{module}: {name}"
+            assert name not in ("importlib", "ctypes") or module in reading, f"{module}: {name}"
+            if not foreign and name not in seen:
+                pending.append(name)
+    assert seen == checking | reading
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -615,7 +622,7 @@ def test_the_size_of_a_target_is_what_the_intercept_leaves(fit_intercept: bool, 
     w = np.ones(len(case.y)) if weights is None else weights
     y = case.y + 5.0 - (w @ (case.y + 5.0) / w.sum() if fit_intercept else 0.0)
     for exact in (False, True):
-        size = verifier().Checker(data, problem, exact=exact).size
+        size = Checker(data, problem, exact=exact).size
         assert float(size) == pytest.approx(w @ y**2, rel=1e-11)
 
 
@@ -631,7 +638,7 @@ def test_no_penalty_bounds_a_column_without_a_group(penalty: str, penalize_inter
     assert instance.partition.labels.tolist() == [0, -1, 1, 1]
     data, problem = data_of(instance), problem_of(instance, SignPattern.free(instance.reduction.n_groups))
     for exact in (False, True):
-        checker = verifier().Checker(data, problem, exact=exact)
+        checker = Checker(data, problem, exact=exact)
         assert checker.unbounded.tolist() == ([1] if penalize_intercept else [1, 4])
         priced = [penalty == "l1" and grouped for grouped in (True, False, True, True, penalize_intercept)]
         assert [bool(half) for half in checker.half] == priced
@@ -649,7 +656,7 @@ def test_the_reach_of_a_coefficient_is_that_of_the_theory(penalty: str) -> None:
     norms = np.sqrt(np.square(X).sum(axis=0) + (eta if penalty == "l2" else 0.0))
     rho = np.sqrt(top) + np.linalg.norm(y) + size * norms[[0, 2, 3]].sum()
     for exact in (False, True):
-        checker = verifier().Checker(data, problem, exact=exact)
+        checker = Checker(data, problem, exact=exact)
         reach = [float(bound) for bound in checker.reach(top, k, None)]
         expected = [size, rho * 2 ** (k / 2) / np.linalg.norm(X[:, 1]), size, size]
         assert reach == pytest.approx(expected, rel=1e-9)
@@ -722,17 +729,17 @@ def test_the_cover_is_judged_as_by_counting(n_groups: int, drawn: list[str]) -> 
         for vector in product("+-", repeat=n_groups)
     ]
     if all(count == 1 for count in counts):
-        verifier().check_cover("0" * n_groups, boxes)
+        check_cover("0" * n_groups, boxes)
     else:
         with pytest.raises(VerificationError, match=r"overlap|cover"):
-            verifier().check_cover("0" * n_groups, boxes)
+            check_cover("0" * n_groups, boxes)
 
 
 def test_complete_covers_of_every_shape_are_accepted() -> None:
-    verifier().check_cover("000", ["0+-", "-0+", "+-0", "+++", "---"])  # no group splits all of them
-    verifier().check_cover("+0", ["++", "+-"])
+    check_cover("000", ["0+-", "-0+", "+-0", "+++", "---"])  # no group splits all of them
+    check_cover("+0", ["++", "+-"])
     with pytest.raises(VerificationError, match="outside"):
-        verifier().check_cover("+0", ["+0", "-0"])
+        check_cover("+0", ["+0", "-0"])
 
 
 @pytest.mark.parametrize("options", [
