@@ -53,6 +53,8 @@ WHOLE_SEARCH: Choice = (
     "not (killed or program or terminal or ctrl or delays or history or Machine)",
 )
 WIDER: dict[Choice, Choice] = {SEARCH: WHOLE_SEARCH, PROOF: ("tests/test_certificate.py", "not command")}
+CREW: Choice = ("tests/test_executors.py", "not processes and not killed and not time_is_up and not ctrl and not slow")
+STARTS: Choice = ("tests/test_alternating.py", "test")
 AREAS: dict[str, Choice] = {  # what is mutated, and the tests that have to notice
     "formulations/equivalence.py": ("tests/test_equivalence.py", "test"),
     "relaxations/bound.py": (
@@ -62,6 +64,8 @@ AREAS: dict[str, Choice] = {  # what is mutated, and the tests that have to noti
         "tests/test_every_bound.py", "tests/test_laws.py", "tests/test_numerics.py",
         "bound or optimum_is_that or nearly_repeated or no_proof",
     ),
+    "relaxations/certify_lift.py": ("tests/test_lift_bounds.py", "test"),
+    "relaxations/certify_perspective.py": ("tests/test_perspective_bounds.py", "test"),
     "partls/branch_and_bound.py": SEARCH,
     "partls/search/subtree.py": SEARCH,
     "partls/search/frontier.py": SEARCH,
@@ -71,6 +75,14 @@ AREAS: dict[str, Choice] = {  # what is mutated, and the tests that have to noti
     "partls/search/branching.py": ("tests/test_plugging.py", "tests/test_options.py", "rule or branching or no_fault"),
     "partls/search/checkpoint.py": ("tests/test_checkpoint.py", "tests/test_schedules.py", "not killed and not delays"),
     "partls/search/incumbents.py": ("tests/test_wide.py", "tests/test_limits.py", "wide or zero or exact or no_time"),
+    "partls/search/crew.py": CREW,
+    "partls/search/executors.py": CREW,
+    "partls/search/worker.py": CREW,
+    "partls/search/window.py": CREW,
+    "partls/search/workers.py": ("tests/test_plugging.py", "tests/test_limits.py", "hangs or threads or stopped"),
+    "partls/search/halves.py": STARTS,
+    "partls/search/simplex_halves.py": STARTS,
+    "partls/search/starts.py": STARTS,
     "partls/verify.py": PROOF,
     "partls/exact_bounds.py": PROOF,
     "partls/certificate.py": PROOF,
@@ -78,8 +90,9 @@ AREAS: dict[str, Choice] = {  # what is mutated, and the tests that have to noti
     "partls/exact_integers.py": PROOF,
     "partls/dual_points.py": PROOF,
 }
-# Changes that only set the pace of the search (module constants) or the form of a signature: not what tests are for.
-EQUIVALENT = re.compile(r"^-(_?[A-Z][A-Z_, ]+ = |\s*def )", re.MULTILINE)
+# Changes that only set the pace of the search (module constants) or the form of a signature or class: not what tests
+# are for.
+EQUIVALENT = re.compile(r"^-(_?[A-Z][A-Z_, ]+ = |\s*def |@dataclass)", re.MULTILINE)
 PREFIX = "core/"
 OPERATORS = (  # one replacement of each kind: a wilder one is noticed more easily
     *(f"ReplaceBinaryOperator_{pair}" for pair in (
