@@ -9,7 +9,7 @@ vector that proves it. Checked here, from the original numbers:
   cover;
 - each box's vector proves its bound, which reaches F minus the tolerance stated (``exact_bounds`` has the mathematics).
 
-``mode="rounding"`` (the default) multiplies matrices of 20-bit digits in floating point, which is exact, and proves
+``mode="rounding"`` (the default) multiplies matrices of 16-bit digits in floating point, which is exact, and proves
 definiteness by Cholesky; ``mode="exact"`` uses Python's integers and fractions alone.
 """
 

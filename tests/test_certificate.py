@@ -6,6 +6,7 @@ import ast
 import copy
 import gzip
 import json
+import random
 import sys
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -694,11 +695,18 @@ def test_numbers_below_zero_are_refused(field: str, tmp_path: Path) -> None:
         read_certificate(sealed(document))
 
 
-def test_digit_products_are_exact() -> None:
-    rng = np.random.default_rng(8)
-    A = np.array([[int(x) ** 7 * (-1) ** int(x) for x in row] for row in rng.integers(0, 2**60, (4, 5))], dtype=object)
-    B = np.array([[int(x) ** 3 for x in row] for row in rng.integers(-(2**50), 2**50, (5, 6))], dtype=object)
+@given(st.integers(0, 10**6), st.integers(1, 300), st.integers(1, 300))
+def test_digit_products_are_exact(seed: int, left: int, right: int) -> None:
+    """Of all lengths and signs, zeros and the largest digits among them."""
+    rng = random.Random(seed)
+
+    def drawn(bits: int) -> int:
+        return rng.choice([0, 1 - 2**bits, 2**bits - 1, rng.randint(-(2**bits), 2**bits)])
+
+    A = np.array([[drawn(left) for _ in range(5)] for _ in range(3)], dtype=object)
+    B = np.array([[drawn(right) for _ in range(4)] for _ in range(5)], dtype=object)
     assert (exact_integers.digit_product(A, B) == A @ B).all()
+    assert (exact_integers.digit_product(0 * A, B) == 0).all()
 
 
 @given(st.integers(0, 10**6), st.integers(1, 6), st.integers(0, 60))
