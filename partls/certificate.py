@@ -27,7 +27,6 @@ from partls.search.branching import StrongBranching
 from partls.search.subtree import violations
 from partls.verify import spell
 from relaxations.active_set import ActiveSetBounder
-from relaxations.sign_constrained import solve_signed
 
 _SHARE = 0.5  # of the tolerance: boxes closed with this much to spare leave the rest to rounding
 _SPARE_BITS = 70  # of a dual point, beyond those that the reach of the coefficients and the size of the objective take
@@ -111,7 +110,8 @@ class _Proof:
             signs = open_boxes.pop()
             padded = SignPattern((*signs, *[0] * (reduction.n_groups - len(signs))))
             bound = bounder.bound(padded)
-            v = solve_signed(reduction, reduction.column_signs(padded)) if bound.coef is None else bound.coef
+            v = bound.coef
+            assert v is not None  # this relaxation always has a point
             if bound.value >= cutoff or signs.is_complete or self._result.status not in finished:
                 yield _Leaf(signs, self._restored(v))
                 continue

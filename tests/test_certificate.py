@@ -684,6 +684,20 @@ def test_the_reach_of_a_coefficient_is_that_of_the_theory(penalty: str) -> None:
         assert float(limited) == pytest.approx(2**10 * np.linalg.norm(y) / np.linalg.norm(X[:, 1]), rel=1e-9)
 
 
+def test_powers_of_two_are_read_within_their_range(tmp_path: Path) -> None:
+    """A limit below 2^10 would leave out solutions that may be meant."""
+    certified(correlated(3), tmp_path / "c.json")
+    document = {**json.loads((tmp_path / "c.json").read_text()), "eigenvalue": None, "limit": None}
+    for field, allowed, refused in (("limit", (10, 512), (9, 513)), ("eigenvalue", (0, 512), (-1, 513))):
+        for value in allowed:
+            assert getattr(read_certificate(sealed({**document, field: value})), field) == value
+        for value in refused:
+            with pytest.raises(InvalidInput, match=f"{field} is malformed"):
+                read_certificate(sealed({**document, field: value}))
+    with pytest.raises(InvalidInput, match="limit is malformed"):
+        read_certificate(sealed({**document, "eigenvalue": 20, "limit": 20}))
+
+
 @pytest.mark.parametrize("field", ["eta", "objective", "tolerance"])
 def test_numbers_below_zero_are_refused(field: str, tmp_path: Path) -> None:
     case = correlated(3)
