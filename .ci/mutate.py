@@ -62,7 +62,7 @@ AREAS: dict[str, Choice] = {  # what is mutated, and the tests that have to noti
     ),
     "relaxations/certify.py": (
         "tests/test_every_bound.py", "tests/test_laws.py", "tests/test_numerics.py",
-        "bound or optimum_is_that or nearly_repeated or no_proof",
+        "bound or optimum_is_that or nearly_repeated or no_proof or box or price",
     ),
     "relaxations/certify_lift.py": ("tests/test_lift_bounds.py", "test"),
     "relaxations/certify_perspective.py": ("tests/test_perspective_bounds.py", "test"),
@@ -74,7 +74,7 @@ AREAS: dict[str, Choice] = {  # what is mutated, and the tests that have to noti
     "partls/search/contradiction.py": SEARCH,
     "partls/search/branching.py": ("tests/test_plugging.py", "tests/test_options.py", "rule or branching or no_fault"),
     "partls/search/checkpoint.py": ("tests/test_checkpoint.py", "tests/test_schedules.py", "not killed and not delays"),
-    "partls/search/incumbents.py": ("tests/test_wide.py", "tests/test_limits.py", "wide or zero or exact or no_time"),
+    "partls/search/incumbents.py": ("tests/test_wide.py", "tests/test_limits.py", "wide or zero or no_time"),
     "partls/search/crew.py": CREW,
     "partls/search/executors.py": CREW,
     "partls/search/worker.py": CREW,

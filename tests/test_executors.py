@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import joblib
@@ -111,6 +112,16 @@ def test_a_process_that_forgot_the_problem_gets_it_again(small_tasks: None, monk
 
     assert fingerprint(solved(executor=executor, progress=forget)) == alone()
     assert executor.n_problems > 1
+
+
+def test_a_process_keeps_the_last_two_problems(monkeypatch: pytest.MonkeyPatch) -> None:
+    known: dict[str, Any] = {}
+    monkeypatch.setattr(worker, "_explorers", known)
+    for key in "aabcbd":
+        made = worker._known(key, SimpleNamespace(explorers=object))  # type: ignore[arg-type]
+        assert made is known[key] is worker._known(key, None)
+    assert list(known) == ["c", "d"]
+    assert worker._known("a", None) is None
 
 
 @pytest.mark.parametrize("options", [{"node_limit": 700}, {"gap_tol": 0.02}, {"search": "best-first"}], ids=str)

@@ -338,6 +338,21 @@ def test_the_box_of_the_improving_solutions_is_tight(upper: float) -> None:
     assert (safe.box(scaled) >= np.abs(least) + reach * (1 - 1e-12)).all()
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_price_of_a_slope_is_paid_by_a_solution_that_improves(seed: int) -> None:
+    """Of all v with objective ``upper``, the one furthest along e pays it, and none pays more."""
+    rng = np.random.default_rng(seed)
+    reduction = Instance(rng.normal(size=(20, 4)), rng.normal(size=20), [0, 0, 1, 1]).reduction
+    safe, e = SafeBound(reduction), rng.normal(size=4)
+    least, inverse = safe.least_squares, np.linalg.inv(reduction.R.T @ reduction.R)
+    upper = 1.5 * reduction.objective(least) / reduction.scale
+    away = np.sign(e @ least) * inverse @ e / np.sqrt(e @ inverse @ e)
+    furthest = least + np.sqrt(upper / 3) * away  # a third of the objective is excess
+    assert reduction.objective(furthest) == pytest.approx(upper * reduction.scale)
+    assert safe._price(e, upper, 0.0) == pytest.approx(abs(e @ furthest), rel=1e-9)
+    assert safe._price(0.0 * e, upper, 0.0) == 0
+
+
 def test_the_box_of_dependent_columns_is_wide_and_the_penalty_narrows_it() -> None:
     X = np.column_stack([np.eye(4)[:, :2], np.eye(4)[:, :2].sum(axis=1)])
     y = np.array([3.0, 1.0, 2.0, 0.0])

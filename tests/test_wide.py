@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import partls
-from partls.search.incumbents import _nearest_exact, exact_fit_nearby, leaf
+from partls.search.incumbents import _nearest_exact, exact_fit_nearby, leaf, plain_incumbent
 
 SHAPES = [(10, 40, 160), (10, 100, 400), (15, 150, 400), (20, 200, 400), (8, 60, 75), (6, 44, 83)]
 
@@ -54,3 +54,19 @@ def test_patterns_next_to_the_incumbent_keep_the_signs_known_beforehand() -> Non
         assert (best.v[reduction.labels == 0] <= 0).all()
         found += best.value < 0.9 * start.value
     assert found > 6  # turning the fifth group back pays
+
+
+def test_the_descent_of_l1_data_flips_what_it_may_until_told_to_stop() -> None:
+    better = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(30, 12))
+        options = {"eta": 1.0, "penalty": "l1", "fit_intercept": False}
+        reduction = partls.Instance(X, X @ rng.normal(size=12), np.arange(12) % 6, **options).reduction
+        root, start = partls.SignPattern((-1, 0, 0, 0, 0, 0)), partls.SignPattern((-1, 1, -1, 1, -1, 1))
+        found = plain_incumbent(reduction, root, [start], np.zeros(12))
+        assert (found.v[reduction.labels == 0] <= 0).all()
+        stopped = plain_incumbent(reduction, root, [start], np.zeros(12), stop=lambda: True)
+        assert found.value <= stopped.value == leaf(reduction, start).value
+        better += found.value < 0.9 * stopped.value
+    assert better > 3
