@@ -352,3 +352,20 @@ def test_root_gaps_of_correlated_columns() -> None:
             closed[name].append((lift.prepare(instance).bound(root).value - floor) / (optimum - floor))
     assert np.median(closed["shor"]) >= 0.9
     assert np.median(closed["split-dnn"]) >= 0.99
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_box_of_the_improving_solutions_is_reached(seed: int) -> None:
+    """In a smaller box, what a dual vector lacks would be priced too low, and the bound be no bound."""
+    rng = np.random.default_rng(seed)
+    A, z, none = rng.normal(size=(9, 4)), rng.normal(size=9), np.zeros((4, 4), np.int8)
+    problem = LiftedProblem(A, z, 0.5, np.zeros(4), none[0], none, none.astype(bool), np.arange(4))
+    inner = interior(problem, np.zeros((4, 4)), np.zeros(4, bool))
+    assert inner is not None
+    inverse = np.linalg.inv(A.T @ A)
+    least = inverse @ A.T @ z
+    for i in range(4):
+        explained = float(np.square(A @ least).sum())  # which zero, the solution to improve on, leaves
+        x = least + np.sign(least[i]) * np.sqrt(explained / inverse[i, i]) * inverse[i]
+        assert np.square(A @ x - z).sum() + 0.5 == pytest.approx(problem.size)
+        assert abs(x[i]) <= inner.box[i] <= 1.02 * abs(x[i])
