@@ -31,6 +31,7 @@ _BLOCK_ROWS = 1024  # a block and its reflectors stay in cache; larger blocks ga
 _PANEL = 12
 DEPENDENT = 1e-13  # of a column's norm: what rounding leaves of one that depends on others; more than that is data
 _LARGEST = 510  # power of two, of a number whose square is one too
+_REACH = 1000  # power of two: a column so small beside y has coefficients that are no floating-point numbers
 _EXPLAINED = 1e-13  # of a column's norm: what is left of one that the free columns explain
 _RANK_TOLERANCE = 1e-12  # of a free column's own norm: below it the column repeats the free ones before it
 
@@ -192,6 +193,8 @@ def reduce(instance: Instance, *, like: Reduction | None = None) -> Reduction:
         raise InvalidInput("y is too large: the sum of its squares is beyond floating point. Divide it by a constant")
     e_y = max(int(exponents[-1]), -_LARGEST) if like is None else (int(np.frexp(like.scale)[1]) - 1) // 2
     exponents[-1] = e_y
+    beyond = np.append(e_y - exponents[:-1] > _REACH, False)
+    rows, exponents = np.where(beyond, 0.0, rows), np.where(beyond, 0, exponents)
     free_block, rows = _eliminate(np.ldexp(rows, -exponents), n_free, order[:n_free], e_y - exponents[:n_free])
     # What the free columns explain is gone: rounding is not a column, and the rest gets norm about one again.
     rows = np.where(np.linalg.norm(rows, axis=0) > _EXPLAINED, rows, 0.0) if n_free else rows

@@ -70,19 +70,22 @@ class _Proof:
         self._intercept = float(result.intercept) if instance.fit_intercept else 0.0
         self._objective = self._checker.objective(self._coef, self._intercept)
         self._points = DualPoints(instance, self._checker)
+        self._accepted = self._checker.accepted(self._objective, gap_tol)
+        # What floating point can close; the exact bounds may well prove more.
         self._tolerance = max(gap_tol * self._objective, ABSOLUTE_TOLERANCE * target_size(instance))
 
     def certificate(self) -> Certificate:
         """Return the certificate, with the least restrictive claim that reaches the tolerance."""
-        if self._objective <= self._tolerance:  # nothing is below zero
-            return self._claimed(_Claim(), [Box(spell(self._root), 0.0, 1, None)])
+        nothing_below_zero = [Box(spell(self._root), 0.0, 1, None)]
+        if self._objective <= self._accepted:
+            return self._claimed(_Claim(), nothing_below_zero)
         leaves = list(self._leaves())
-        attempts: list[tuple[float, _Claim, list[Box]]] = []
+        attempts: list[tuple[float, _Claim, list[Box]]] = [(0.0, _Claim(), nothing_below_zero)]
         for claim in self._claims():
             boxes = self._boxes(leaves, claim)
             lowest = min((box.bound for box in boxes), default=-math.inf)
             attempts.append((lowest, claim, boxes))
-            if lowest >= self._objective - self._tolerance:
+            if lowest >= self._objective - self._accepted:
                 break
         _, claim, boxes = max(attempts, key=lambda attempt: attempt[0])
         return self._claimed(claim, boxes)

@@ -55,6 +55,7 @@ from partls.exact_integers import (
     sqrt_up,
 )
 
+VANISHING = 1e-12  # of the target's size: a tolerance below this is zero to working precision
 ROUNDED = 1e-14  # of ||b||^2, which counts as size of a target that the intercept explains
 SIGNS = {"+": 1, "-": -1, "0": 0}
 _AT_ONCE = 256  # boxes
@@ -126,6 +127,11 @@ class Checker:
         if self._problem.fit_intercept and self.Q[-1, -1] > 0:
             explained = Fraction(self.c[-1] ** 2, self.Q[-1, -1] * 2**self.unit)
         return self.target - explained + Fraction(ROUNDED) * self.target
+
+    def accepted(self, objective: float, gap_tol: float) -> Fraction:
+        """Return the largest tolerance that counts as none: at least the smallest number that there is."""
+        relative = Fraction(gap_tol) * Fraction(objective)
+        return max(relative, Fraction(VANISHING) * self.size, Fraction(math.ulp(0.0)))
 
     @cached_property
     def unbounded(self) -> NDArray[np.intp]:

@@ -28,8 +28,6 @@ from partls.certificate_file import Certificate, Problem, read_certificate
 from partls.exact_bounds import SIGNS, Checker, Data
 from partls.exact_integers import as_float
 
-VANISHING = 1e-12  # of the target's size: a tolerance below this is zero to working precision
-
 
 @dataclass(frozen=True)
 class Verification:
@@ -107,8 +105,7 @@ def verify(
     checker = Checker(data, claim.problem, exact=mode == "exact")
     if checker.objective(claim.coef, claim.intercept) != claim.objective:
         raise VerificationError("the model does not have the objective that is claimed")
-    relative = max(Fraction(gap_tol) * Fraction(claim.objective), Fraction(VANISHING) * checker.size)
-    accepted = max(relative, Fraction(math.ulp(0.0)))  # the smallest number there is
+    accepted = checker.accepted(claim.objective, gap_tol)
     if claim.tolerance > accepted:
         raise VerificationError(
             f"the certificate only proves the objective to within {claim.tolerance:.3g}, above {as_float(accepted):.3g}"

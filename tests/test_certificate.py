@@ -121,6 +121,18 @@ EXTREME_OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
+def test_an_objective_that_is_small_beside_the_target_is_proved_all_the_same(tmp_path: Path) -> None:
+    """The price of the intercept alone: to the search it vanishes beside the target, to the proof it does not."""
+    X = np.random.default_rng(0).normal(size=(12, 4))
+    options = {"eta": 1e-12, "penalty": "l1", "penalize_intercept": True}
+    for case in (Tiny(X, np.full(12, 3.7), (0, 0, 1, 1), options), Tiny(X, np.full(12, 1e9), (0, 0, 0, 0), options)):
+        certified(case, tmp_path / "c.json")
+        for mode in MODES:
+            answer = check(case, tmp_path / "c.json", mode=mode)
+            assert answer.objective == pytest.approx(1e-12 * case.y[0], rel=1e-9)
+            assert answer.lower_bound == pytest.approx(answer.objective, rel=1e-9)
+
+
 @pytest.mark.parametrize("options", EXTREME_OPTIONS)
 @pytest.mark.parametrize(
     "scale", [(1.0, 1.0), (1e-30, 1.0), (1e-150, 1e120), (1e150, 1e-120), (1e-160, 1.0), (1e150, 1e120), (1.0, 1e-160)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -384,6 +385,19 @@ def test_squares_outside_of_the_range_of_floats_are_no_zeros(scale: tuple[float,
     assert ours.coef * (x / t) == pytest.approx(theirs.coef, rel=COEFFICIENTS)
     assert ours.objective == pytest.approx(t * t * theirs.objective, rel=OPTIMUM)
     assert ours.lower_bound == pytest.approx(t * t * theirs.lower_bound, rel=OPTIMUM)
+
+
+@pytest.mark.parametrize("scale", [(5e-310, 1.0), (1e-200, 1e150), (0.0, 1.0)])
+@pytest.mark.parametrize("options", [{}, {"fit_intercept": False}, {"eta": 0.1}, {"eta": 0.1, "penalty": "l1"}])
+def test_columns_whose_coefficients_would_be_no_numbers_get_none(
+    scale: tuple[float, float], options: dict[str, Any], tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(6)
+    X, y = rng.normal(size=(20, 4)) * [scale[0], 1.0, scale[0], 1.0], rng.normal(size=20) * scale[1]
+    result = partls.solve(X, y, (0, 0, 1, 1), certificate=tmp_path / "c.json", **options)
+    alone = partls.solve(X[:, [1, 3]], y, (0, 1), **options)
+    assert result.coef[[0, 2]].tolist() == [0.0, 0.0]
+    assert result.objective == pytest.approx(alone.objective, rel=OPTIMUM)
 
 
 @pytest.mark.parametrize("penalize_intercept", [False, True])
