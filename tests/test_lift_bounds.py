@@ -25,7 +25,7 @@ from relaxations import (
     SplitDNNRelaxation,
     named,
 )
-from relaxations.certify_lift import LiftedProblem, interior, lift_bound
+from relaxations.certify_lift import LiftedProblem, _margin, _positive_definite, interior, lift_bound
 from relaxations.conic import ConicBounder
 from relaxations.lift import solvers_for
 from tests.families import FAMILIES, correlated, mixed_target, overdetermined, split
@@ -369,3 +369,14 @@ def test_the_box_of_the_improving_solutions_is_reached(seed: int) -> None:
         x = least + np.sign(least[i]) * np.sqrt(explained / inverse[i, i]) * inverse[i]
         assert np.square(A @ x - z).sum() + 0.5 == pytest.approx(problem.size)
         assert abs(x[i]) <= inner.box[i] <= 1.02 * abs(x[i])
+
+
+def test_what_rounding_makes_definite_is_not_believed() -> None:
+    """Gram matrices of whole numbers, exact and singular: half of them have a Cholesky factor all the same."""
+    believed = 0
+    for seed in range(20):
+        rows = np.random.default_rng(seed).integers(-50, 51, (19, 20)).astype(float)
+        C = rows.T @ rows
+        believed += _positive_definite(C, 0.0)
+        assert not _positive_definite(C, _margin(C))
+    assert believed > 5
