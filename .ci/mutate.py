@@ -54,6 +54,7 @@ WHOLE_SEARCH: Choice = (
 )
 WIDER: dict[Choice, Choice] = {SEARCH: WHOLE_SEARCH, PROOF: ("tests/test_certificate.py", "not command")}
 CREW: Choice = ("tests/test_executors.py", "not processes and not killed and not time_is_up and not ctrl and not slow")
+THREADS: Choice = ("tests/test_faults.py", "tests/test_limits.py", "(hangs and not program) or threads or stopped")
 STARTS: Choice = ("tests/test_alternating.py", "test")
 AREAS: dict[str, Choice] = {  # what is mutated, and the tests that have to notice
     "formulations/equivalence.py": ("tests/test_equivalence.py", "test"),
@@ -75,11 +76,11 @@ AREAS: dict[str, Choice] = {  # what is mutated, and the tests that have to noti
     "partls/search/branching.py": ("tests/test_plugging.py", "tests/test_options.py", "rule or branching or no_fault"),
     "partls/search/checkpoint.py": ("tests/test_checkpoint.py", "tests/test_schedules.py", "not killed and not delays"),
     "partls/search/incumbents.py": ("tests/test_wide.py", "tests/test_limits.py", "wide or zero or no_time"),
-    "partls/search/crew.py": CREW,
+    "partls/search/crew.py": THREADS,
     "partls/search/executors.py": CREW,
     "partls/search/worker.py": CREW,
     "partls/search/window.py": CREW,
-    "partls/search/workers.py": ("tests/test_plugging.py", "tests/test_limits.py", "hangs or threads or stopped"),
+    "partls/search/workers.py": THREADS,
     "partls/search/halves.py": STARTS,
     "partls/search/simplex_halves.py": STARTS,
     "partls/search/starts.py": STARTS,
