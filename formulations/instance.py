@@ -13,6 +13,7 @@ from formulations.data import Floats, as_matrix, as_vector, column_names
 from formulations.errors import InvalidInput, suggestion
 from formulations.partition import Partition
 from formulations.reduction import Reduction, reduce
+from formulations.residual import residual
 
 PENALTIES = ("l2", "l1")
 
@@ -125,23 +126,23 @@ class Instance:
         return np.asarray(sums, dtype=np.float64)
 
     def residual(self, coef: Any, intercept: float = 0.0) -> Floats:
-        """Return ``y - X coef - intercept``."""
-        return np.asarray(self.y - self.X @ np.asarray(coef, dtype=np.float64) - intercept)
+        """Return ``y - X coef - intercept``, accurate also where large contributions cancel."""
+        return residual(self.X, self.y, np.asarray(coef, dtype=np.float64), intercept)
 
     def objective(self, coef: Any, intercept: float = 0.0) -> float:
         """Return ``||X coef + intercept - y||^2 + eta * penalty(beta)``: the single definition of the objective.
 
         No 1/N, no 1/2, no square root. Sign constraints are not checked here.
         """
-        residual = self.residual(coef, intercept)
-        weighted = residual if self.sample_weight is None else residual * self.sample_weight
+        error = self.residual(coef, intercept)
+        weighted = error if self.sample_weight is None else error * self.sample_weight
         if self.eta == 0:  # no penalty, however large beta is
-            return float(residual @ weighted)
+            return float(error @ weighted)
         beta = self.group_sums(coef)
         if self.fit_intercept and self.penalize_intercept:
             beta = np.append(beta, intercept)
         penalty = beta @ beta if self.penalty == "l2" else np.abs(beta).sum()
-        return float(residual @ weighted + self.eta * penalty)
+        return float(error @ weighted + self.eta * penalty)
 
     @cached_property
     def reduction(self) -> Reduction:

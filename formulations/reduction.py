@@ -71,7 +71,7 @@ class Reduction:
     l1
         Weight of ``|v_j|`` per column (zero unless the penalty is "l1").
     labels
-        Group of each column of R.
+        Group of each column of R, in increasing order: the columns of a group stand together.
     names
         Names of those groups; a penalised L1 intercept adds one group of its own.
     scale
@@ -111,8 +111,12 @@ class Reduction:
         return float(self.scale * (residual @ residual + self.rest + self.l1 @ np.abs(v)))
 
     def restore(self, v: Floats) -> tuple[Floats, float]:
-        """Return ``(coef, intercept)`` in original units; constrained signs and zeros survive exactly."""
+        """Return ``(coef, intercept)`` in original units; constrained signs and zeros survive exactly.
+
+        A column of which the reduction left nothing (zero, or explained by the intercept) gets the coefficient zero.
+        """
         M = self._instance.n_columns
+        v = np.where(self.R.any(axis=0) | (self.l1 > 0), v, 0.0)
         full = np.zeros(M + 1)
         full[self._columns] = np.ldexp(v, self._exponents)
         full[self._free.columns] = np.ldexp(self._free.solve(v), self._free.exponents)
@@ -184,7 +188,7 @@ def reduce(instance: Instance, *, like: Reduction | None = None) -> Reduction:
     free = np.flatnonzero(labels < 0)
     if not instance.fit_intercept:
         free = free[free < M]
-    signed = np.flatnonzero(labels >= 0)
+    signed = np.argsort(labels, kind="stable")[np.count_nonzero(labels < 0) :]  # groups stand together
     order = np.concatenate([free[::-1], signed])  # the intercept (index M) comes first
     rows = fold(_blocks(instance, order, groups=like is None), len(order) + 1)
     exponents = _exponents(rows)
@@ -231,7 +235,6 @@ def _exponents(rows: Floats) -> NDArray[np.intp]:
 def _blocks(instance: Instance, order: NDArray[np.intp], *, groups: bool = True) -> Iterator[Floats]:
     """Yield the rows of [intercept, free, signed, y], shifted and weighted, then the L2 penalty's rows."""
     X, y, M = instance.X, instance.y, instance.n_columns
-    identity = np.array_equal(order[order < M], np.arange(M))
     columns = order[order < M]
     first = int(order[0] == M) if len(order) else 0
     last = len(order) - int(len(order) > 0 and order[-1] == M)  # an L1 intercept is the last signed column
@@ -242,7 +245,7 @@ def _blocks(instance: Instance, order: NDArray[np.intp], *, groups: bool = True)
     for start in range(0, len(X), _BLOCK_ROWS):
         rows = slice(start, min(start + _BLOCK_ROWS, len(X)))
         block = buffer[: rows.stop - start]
-        block[:, first:last] = (X[rows] if identity else X[rows][:, columns]) - shift
+        np.subtract(X[rows][:, columns], shift, out=block[:, first:last])
         block[:, :first] = 1.0
         block[:, last:-1] = 1.0
         np.subtract(y[rows], instance._y_shift, out=block[:, -1])
@@ -273,6 +276,8 @@ def _eliminate(rows: Floats, n_free: int, columns: NDArray[np.intp], exponents: 
         return _FreeBlock(columns, exponents, np.zeros((0, 0)), empty, np.zeros(0)), rows
     # A triangle is zero below the free columns' own rows; plain rows are not.
     height = n_free if len(rows) == rows.shape[1] else len(rows)
+    if n_free == height == 1 and abs(rows[0, 0]) > _RANK_TOLERANCE:  # an intercept alone, mostly: nothing to rotate
+        return _FreeBlock(columns, exponents, rows[:1, :1], rows[:1, 1:-1], rows[:1, -1]), rows[1:, 1:]
     (reflectors, factors), R_ff, pivots = qr(rows[:height, :n_free], mode="raw", pivoting=True)
     rank = int((np.abs(np.diag(R_ff)) > _RANK_TOLERANCE).sum())
     width = rows.shape[1] - n_free

@@ -34,6 +34,7 @@ from partls.search.options import SearchOptions, SearchOutcome
 from partls.search.subtree import Exploration, Incumbent, Subtree, Tolerances, round_to_signs
 from partls.search.window import window_and_budget
 from partls.search.workers import GRACE, within_reason
+from relaxations import named
 from relaxations.active_set import ActiveSetRelaxation, GroupedProblem, group_columns
 from relaxations.bound import is_sequential
 from relaxations.kernel import load
@@ -43,11 +44,13 @@ logger = logging.getLogger("partls")
 _NO_LOCAL_SEARCH = 12  # groups: smaller trees need no incumbent to start with
 _FIRST_WORK = 1e7  # nodes times M^2 explored in the caller's thread, which cannot be interrupted, before any other
 _STRENGTHEN_AFTER = 1000  # nodes: the diagonal then costs about what the search has cost so far
+_MOST = 0.5  # share of the gap: a bound that closes more of it at the root is worth a hundred times the time per node
 _ROUND = 16  # subtrees in hand, and results merged between looks at the gap: more than the cores
 _DEPTH_FIRST_BUDGET, _BEST_FIRST_BUDGET = 512, 32  # nodes per task
 _GENERIC_BUDGET = 8
 _CERTIFYING = 2.0  # seconds for the bounds of subtrees left open; then the root's bound stands for the rest
 _POLL = 0.05  # seconds between looks at the clock while others work
+_EXACT_FIT = 0.1 * ABSOLUTE_TOLERANCE  # of the target's squared norm: what solutions that fit exactly leave
 _PRUNE_SHARE = 0.1  # of gap_tol: closing boxes this near to the incumbent leaves the rest of the gap to rounding
 
 
@@ -56,11 +59,11 @@ def branch_and_bound(instance: Instance, options: SearchOptions) -> SearchOutcom
     reduction = instance.reduction
     root = options.root or SignPattern.free(reduction.n_groups)
     size = float(reduction.z @ reduction.z) + reduction.rest
-    tolerances = Tolerances(_PRUNE_SHARE * options.gap_tol, _PRUNE_SHARE * ABSOLUTE_TOLERANCE * size)
+    tolerances = Tolerances(_PRUNE_SHARE * options.gap_tol, size)
     if not len(reduction.R):  # no column has any effect: zero coefficients are as good as any
         flat = Incumbent(reduction.rest, np.zeros(reduction.n_columns))
         return SearchOutcome(flat, flat.value, None, Counter({"nodes": 0}))
-    exact_fit = interpolating(reduction, root, tolerances.absolute)
+    exact_fit = interpolating(reduction, root, _EXACT_FIT * size)
     if exact_fit is not None:
         return SearchOutcome(exact_fit, 0.0, None, Counter({"nodes": 0}))
     grouped = group_columns(reduction)
@@ -88,8 +91,8 @@ def _first_incumbent(grouped: GroupedProblem, root: SignPattern, options: Search
         return Incumbent(grouped.size, np.zeros(len(relaxed)))  # the search itself is over before a better one pays
     if native:
         found = compiled_incumbent(grouped, root, candidates)
-        wide = grouped.R.shape[0] < grouped.R.shape[1] and found.value > tolerances.absolute
-        return exact_fit_nearby(reduction, root, found, tolerances.absolute) if wide else found
+        wide = grouped.R.shape[0] < grouped.R.shape[1] and found.value > tolerances.zero
+        return exact_fit_nearby(reduction, root, found, tolerances.zero) if wide else found
     return plain_incumbent(
         reduction, root, candidates, relaxed, lambda: options.keyboard.pressed or time.perf_counter() > deadline
     )
@@ -167,11 +170,15 @@ class _Search:
         logger.warning("%s", contradiction)
         self._counts[f"contradicted: {contradiction.relaxation}"] += 1
         self._incumbent = min(self._incumbent, contradiction.found, key=lambda found: found.value)
-        self._explorers, self._native = Explorers(self._explorers.fallback, self._explorers.fallback), False
-        self._options = replace(self._options, executor=None)
-        self._open, self._closed, self._proved = self._frontier([Subtree(self._root)]), inf, 0.0
+        self._options, self._proved = replace(self._options, executor=None), 0.0
         self._in_hand.clear()
         self._stop = np.zeros(1, np.uint8)
+        self._restart(Explorers(self._explorers.fallback, self._explorers.fallback))
+
+    def _restart(self, explorers: Explorers) -> None:
+        """Search from the root again, by other bounds."""
+        self._explorers, self._native, self._budget = explorers, False, _GENERIC_BUDGET
+        self._open, self._closed = self._frontier([Subtree(self._root)]), inf
 
     def _run_to_a_proof(self, progress: SearchProgress) -> None:
         """Search until the gap is closed by certified bounds, not by the word of the subtrees left open."""
@@ -187,7 +194,7 @@ class _Search:
         for subtree in self._open:
             if self._is_over():
                 return True
-            bound = self._explorers.main.certified(subtree, aim)
+            bound = max(self._explorers.main.certified(subtree, aim), self._proved)  # as in the estimate it has to meet
             if self._gap_closed(bound):
                 closed = min(closed, bound)
             else:  # the kernel's own bound was wrong
@@ -236,11 +243,23 @@ class _Search:
             return crew
         if crew is not None:
             crew.close()
-        if isinstance(self._explorers.main, CompiledExplorer):
+        if self._penalty_pays():
+            self._problem = replace(self._problem, relaxation=named("strengthened"))
+            self._restart(self._problem.explorers())
+        elif isinstance(self._explorers.main, CompiledExplorer):
             diagonal = within_reason(self._explorers.main.strengthen, self._is_over)
             self._problem = replace(self._problem, diagonal=diagonal)
         self._strengthened = True
         return None
+
+    def _penalty_pays(self) -> bool:
+        """Return whether the L2 penalty made strong, which no compiled bound knows, closes most of the gap at once."""
+        instance = self._problem.instance
+        if instance.reduction.data_part is instance.reduction:
+            return False
+        bound = within_reason(lambda: named("strengthened").prepare(instance).bound(self._root), self._is_over)
+        low = self._estimate()
+        return bound is not None and bound.value / self._scale - low > _MOST * (self._incumbent.value - low)
 
     def _work(self, crew: Crew) -> None:
         """Hand out and merge until it is time to look at the gap: after a few results, or a better solution."""
@@ -327,7 +346,7 @@ class _Search:
 
     def _gap_closed(self, lower: float) -> bool:
         upper = self._incumbent.value
-        return upper - lower <= max(self._options.gap_tol * upper, self._problem.tolerances.absolute)
+        return upper - lower <= max(self._options.gap_tol * upper, upper - self._problem.tolerances.cutoff(upper))
 
     def _nodes_left(self) -> int:
         return 2**62 if self._options.node_limit is None else self._options.node_limit - self._counts["nodes"]

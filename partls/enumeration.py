@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from math import inf
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,14 +28,21 @@ from relaxations.certify import SafeBound
 from relaxations.kernel import load
 from relaxations.sign_constrained import solve_signed
 
+if TYPE_CHECKING:
+    from relaxations._tableau import Problem
+
 MAX_GROUPS = 24
 _BLOCK_GROUPS = 10  # patterns are solved 2^10 at a time: enough to amortise, little to hold
 _SAMPLE_GROUPS = 7
 _BLOCK_WORK = 1e8  # patterns times M^2 in a block: Ctrl-C and the clock wait for it
-_WIDE = 16  # a pattern costs this many times as much with fewer rows than columns: most are solved again
+_GRADIENT = 1e-15  # of the residual's norm: twice the rounding of a gradient
+_WIDE = 4  # a pattern costs this many times as much with fewer rows than columns
+_ROUNDING = 1e-13  # of the target's norm: a coefficient or gradient (columns have norm about 1) below this is zero
+
+Kept = tuple[float, int, tuple[int, ...], "Floats | None"]  # minus the value, minus its place in time, signs, v
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Block:
     """All completions of one prefix: values, certified bounds (reduced units) and, if kept, coefficients."""
 
@@ -48,19 +56,21 @@ class Block:
 class PatternSolver:
     """Solves blocks of sign patterns of one instance; memory O(K M^2), whatever K."""
 
-    def __init__(self, reduction: Reduction, root: SignPattern, keyboard: Keyboard | None = None) -> None:
+    def __init__(self, reduction: Reduction, root: SignPattern, keyboard: Keyboard | None = None,
+                 deadline: float = inf) -> None:
         self.reduction = reduction
         self._root = root
-        self._keyboard = keyboard or Keyboard()
+        self._keyboard, self._deadline = keyboard or Keyboard(), deadline
         self._grouped: GroupedProblem = group_columns(reduction)
-        self._native = self._grouped.reliable and not reduction.l1.any()
+        # A column next to others and yet independent of them may need a coefficient no box of the kernel holds.
+        bounded = self._grouped.reliable or bool(self._grouped.passive.all())
+        self._native = bounded and not reduction.l1.any()
         self._safe = SafeBound(reduction)
         sizes = np.bincount(reduction.labels, minlength=reduction.n_groups)
         # Small groups last: the deepest level is visited most and small groups need the fewest pivots.
         # An L1-penalised intercept is a group beyond the instance's own: one column, which needs no sign.
         own = (k for k in root.undecided if k < reduction.n_own_groups)
         self._groups = sorted(own, key=lambda k: (-sizes[k], k))
-        self.stop = np.zeros(1, np.uint8)
 
     @property
     def n_groups(self) -> int:
@@ -73,10 +83,10 @@ class PatternSolver:
         return int(2 ** len(self._groups))
 
     def blocks(self, *, coefs: bool = False, block_groups: int = _BLOCK_GROUPS) -> Iterator[Block]:
-        """Yield blocks until every pattern is solved."""
+        """Yield blocks until every pattern is solved; ``confirm`` settles what rounding has left open in them."""
         rows, columns = self.reduction.R.shape
-        work = columns**2 * (_WIDE if rows < columns else 1)
-        affordable = int(np.log2(max(_BLOCK_WORK / work, 1.0)))
+        share = (_WIDE if rows < columns else 1) if self._native else columns  # a factorisation for every pattern
+        affordable = int(np.log2(max(_BLOCK_WORK / max(share * columns**2, 1), 1.0)))
         split = max(len(self._groups) - min(block_groups, affordable), 0)
         head, tail = self._groups[:split], self._groups[split:]
         for signs in product((1, -1), repeat=split):
@@ -90,23 +100,24 @@ class PatternSolver:
         patterns = np.tile(prefix, (count, 1))
         bits = (np.arange(count)[:, None] >> np.arange(len(tail))[::-1]) & 1
         patterns[:, tail] = 1 - 2 * bits
-        block = self._solve_native(prefix, tail, patterns, coefs) if self._native else self._solve_plain(patterns)
-        return self._recheck(block)
+        return self._solve_native(prefix, tail, patterns, coefs) if self._native else self._solve_plain(patterns)
 
     def _solve_native(self, prefix: NDArray[np.int8], tail: NDArray[np.int64], patterns: NDArray[np.int8], coefs: bool
                       ) -> Block:
         kernel, nodes = load("partls.search._patterns"), load("partls.search._node")
         if not hasattr(self, "_problem"):
-            self._problem = self._grouped.kernel_problem(self._grouped.size)
+            self._problem = _without_columns(self._grouped)
             self._workspace = nodes.make_workspace(self._problem)
         M = len(self._grouped.order)
         values, certified = np.empty(len(patterns)), np.empty(len(patterns))
         kept = np.zeros((len(patterns) if coefs else 0, M))
         best = np.full(1 + M, np.inf)
         kernel.complete_patterns(
-            self._problem, self._workspace, prefix, tail, values, certified, best, kept, self.stop,
+            self._problem, self._workspace, prefix, tail, values, certified, best, kept,
             np.zeros(nodes.N_COUNTS, np.int64),
         )
+        if not self._grouped.reliable:  # what is rounded in a gradient is priced by boxes no longer small
+            certified -= _GRADIENT * np.sqrt(values) * self._problem.box.sum()
         in_order = None
         if coefs:
             in_order = np.zeros_like(kept)
@@ -114,7 +125,7 @@ class PatternSolver:
         return Block(patterns, values, certified, in_order, Incumbent(best[0], self._grouped.to_reduced(best[1:])))
 
     def _solve_plain(self, patterns: NDArray[np.int8]) -> Block:
-        """Solve each pattern by orthogonal factorisation: the L1 penalty and ill-conditioned data."""
+        """Solve each pattern by orthogonal factorisation: the L1 penalty and nearly dependent columns."""
         reduction = self.reduction
         coefs = np.zeros((len(patterns), reduction.n_columns))
         values, certified = np.empty(len(patterns)), np.empty(len(patterns))
@@ -127,24 +138,46 @@ class PatternSolver:
         i = int(np.argmin(values))
         return Block(patterns, values, certified, coefs, Incumbent(float(values[i]), coefs[i]))
 
-    def _recheck(self, block: Block) -> Block:
-        """Solve again, by orthogonal factorisation, the patterns whose bound and value are not equal to tolerance."""
-        reduction = self.reduction
-        size = self._grouped.size
-        sound = np.isfinite(block.values) & np.isfinite(block.certified)  # a broken tableau yields neither
-        gap = np.where(sound, block.values, np.inf) - np.where(sound, block.certified, 0.0)
-        tight = gap <= np.where(sound, 1e-10 * block.values + 1e-13 * size, 0.0)
-        best = block.best
-        for i in np.flatnonzero(~tight):
-            self._keyboard.check()
+    def confirm(self, block: Block, cutoff: float = inf) -> None:
+        """Solve again, by orthogonal factorisation, the patterns whose bound and value are not equal to tolerance.
+
+        What is certified to reach the cutoff is left alone: its bound proves already that it is not wanted.
+        """
+        reduction, points = self.reduction, block.coefs if self._native else None
+        gap = block.values - block.certified
+        tight = gap <= 1e-10 * block.values + 1e-13 * self._grouped.size  # not so if a broken tableau yields NaN
+        for i in np.flatnonzero(~tight & ~(block.certified >= cutoff)):
+            self.check()
             pattern = SignPattern(tuple(block.patterns[i].tolist()))
-            solution = leaf(reduction, pattern)
-            block.values[i] = solution.value
-            block.certified[i] = self._safe.value(solution.v, reduction.column_signs(pattern), solution.value)
+            solution = leaf(reduction, pattern, None if points is None else Incumbent(inf, points[i]))
+            bound = self._safe.value(solution.v, reduction.column_signs(pattern), solution.value)
+            block.values[i], block.certified[i] = solution.value, max(bound, reduction.rest)
             if block.coefs is not None:
                 block.coefs[i] = solution.v
-            best = min(best, solution, key=lambda incumbent: incumbent.value)
-        return Block(block.patterns, block.values, block.certified, block.coefs, best)
+            block.best = min(block.best, solution, key=_by_value)
+
+    def check(self) -> None:
+        """Raise KeyboardInterrupt after Ctrl-C, TimeoutError after the deadline."""
+        self._keyboard.check()
+        if time.perf_counter() > self._deadline:
+            raise TimeoutError
+
+
+def _by_value(incumbent: Incumbent) -> float:
+    return incumbent.value
+
+
+def _without_columns(grouped: GroupedProblem) -> Problem:
+    """Return the kernel's problem with every column held at zero, turned around as the enumeration reads it."""
+    kernel = load("relaxations._tableau")
+    Q = grouped.R.T @ grouped.R
+    state = np.zeros((kernel.STATE_ROWS, len(Q)))
+    state[kernel.DIAGONAL] = -np.diag(Q)
+    state[kernel.POINT] = grouped.R.T @ grouped.z
+    state[kernel.PASSIVE] = 1.0
+    problem: Problem = grouped.kernel_problem(grouped.size)
+    R, z = np.pad(grouped.R, ((0, -len(grouped.R) % 4), (0, 0))), np.pad(grouped.z, (0, -len(grouped.R) % 4))
+    return problem._replace(R=R, z=z, T=-Q, state=state, tolerance=_ROUNDING * np.sqrt(grouped.size))
 
 
 @dataclass
@@ -163,26 +196,27 @@ def enumerate_patterns(instance: Instance, *, root: SignPattern | None = None, k
                        keyboard: Keyboard | None = None) -> EnumerationOutcome:
     """Return the optimum over all sign patterns and the best ``keep`` solutions ("best", "all" or a number)."""
     reduction = instance.reduction
-    solver = PatternSolver(reduction, root or SignPattern.free(reduction.n_groups), keyboard)
+    deadline = inf if time_limit is None else time.perf_counter() + time_limit
+    solver = PatternSolver(reduction, root or SignPattern.free(reduction.n_groups), keyboard, deadline)
     n_kept = checked_keep(keep, solver.n_patterns)
     if solver.n_groups > max_groups:
         raise InvalidInput(_too_many(solver, max_groups))
-    deadline = inf if time_limit is None else time.perf_counter() + time_limit
     best, lower, done, limit = None, inf, 0, None
-    kept: list[tuple[float, int, tuple[int, ...], Floats | None]] = []  # a heap, worst first
+    kept: list[Kept] = []  # a heap, worst first
     try:
         for block in solver.blocks(coefs=n_kept > 0):
+            best = min(best or block.best, block.best, key=_by_value)
+            solver.confirm(block, _cutoff(best, kept, block, n_kept))
+            best = min(best, block.best, key=_by_value)
             lower = min(lower, float(block.certified.min()))
-            best = block.best if best is None else min(best, block.best, key=lambda incumbent: incumbent.value)
             _keep_best(kept, block, n_kept)
-            done += len(block.values)  # last: a block cut short by Ctrl-C does not count
+            done += len(block.values)  # last: a block cut short by Ctrl-C or the clock does not count
             if done < solver.n_patterns:
-                solver._keyboard.check()
-            if time.perf_counter() > deadline and done < solver.n_patterns:
-                limit = Status.TIME_LIMIT
-                break
+                solver.check()
     except KeyboardInterrupt:
         limit = Status.INTERRUPTED
+    except TimeoutError:
+        limit = Status.TIME_LIMIT
     if best is None:
         best = leaf(reduction, SignPattern(tuple(s or 1 for s in solver._root.values)))
     if done < solver.n_patterns:
@@ -194,7 +228,9 @@ def enumerate_patterns(instance: Instance, *, root: SignPattern | None = None, k
 def iterate_solutions(instance: Instance) -> Iterator[Solution]:
     """Yield the best solution of every sign pattern, one by one, in constant memory."""
     reduction = instance.reduction
-    for block in PatternSolver(reduction, SignPattern.free(reduction.n_groups)).blocks(coefs=True):
+    solver = PatternSolver(reduction, SignPattern.free(reduction.n_groups))
+    for block in solver.blocks(coefs=True):
+        solver.confirm(block)
         assert block.coefs is not None
         for pattern, v in zip(block.patterns, block.coefs, strict=True):
             yield _solution(instance, tuple(pattern.tolist()), v)
@@ -230,7 +266,15 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.2g} seconds"
 
 
-def _keep_best(kept: list[tuple[float, int, tuple[int, ...], Floats | None]], block: Block, n_kept: int) -> None:
+def _cutoff(best: Incumbent, kept: list[Kept], block: Block, n_kept: int) -> float:
+    """Return what a pattern must be below to be wanted: the best value so far or, with the block's, the n-th best."""
+    if not n_kept:
+        return best.value
+    values = np.concatenate([[-entry[0] for entry in kept], block.values])
+    return inf if len(values) <= n_kept else float(np.partition(values, n_kept - 1)[n_kept - 1])
+
+
+def _keep_best(kept: list[Kept], block: Block, n_kept: int) -> None:
     """Keep the n best in a heap whose first element is the worst kept."""
     if not n_kept:
         return
@@ -242,7 +286,7 @@ def _keep_best(kept: list[tuple[float, int, tuple[int, ...], Floats | None]], bl
         heapq.heappush(kept, entry) if len(kept) < n_kept else heapq.heapreplace(kept, entry)
 
 
-def _solutions(instance: Instance, kept: list[tuple[float, int, tuple[int, ...], Floats | None]]
+def _solutions(instance: Instance, kept: list[Kept]
                ) -> tuple[Solution, ...]:
     ordered = sorted(kept, key=lambda entry: (-entry[0], tuple(-s for s in entry[2])))
     return tuple(_solution(instance, pattern, v) for _, _, pattern, v in ordered if v is not None)

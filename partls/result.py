@@ -62,8 +62,8 @@ class Audit:
     """What an independent look at a result finds, computed from the original data with NumPy alone.
 
     ``kkt_residual`` is the largest violation of the optimality conditions under the result's signs, relative to
-    ``||x_j|| ||y||``; ``sign_violations`` counts coefficients of the wrong sign; ``alpha_error`` is the largest
-    ``|sum(alpha_k) - 1|``.
+    ``||x_j|| ||y||``, the penalty's rows counted in ``x_j``; ``sign_violations`` counts coefficients of the wrong sign;
+    ``alpha_error`` is the largest ``|sum(alpha_k) - 1|``.
     """
 
     objective: float
@@ -227,7 +227,8 @@ def kkt_residual(instance: Instance, coef: Floats, intercept: float) -> float:
         else:
             worst = max(worst, (np.sign(beta[k]) * outside).max(initial=0.0))
     if instance.fit_intercept:
-        worst = max(worst, _intercept_slope(instance, weighted, intercept) / (np.sqrt(weights.sum()) * target))
+        norm = np.sqrt(weights.sum()) + (np.sqrt(instance.eta) if instance.penalize_intercept else 0.0)
+        worst = max(worst, _intercept_slope(instance, weighted, intercept) / (norm * target))
     return float(worst)
 
 

@@ -278,7 +278,9 @@ def _finish(
     v = _polish(instance, root, incumbent)
     coef, intercept = instance.reduction.restore(v)
     objective = instance.objective(coef, intercept)
-    lower_bound = min(lower * instance.reduction.scale, objective)
+    # What the reduced problem thinks of the answer shows what rounding did to it, and so to its bounds.
+    doubt = abs(instance.reduction.objective(v) - objective)
+    lower_bound = max(min(lower * instance.reduction.scale, objective) - doubt, 0.0)
     status = limit or Status.HEURISTIC
     if method != "alternating":
         status = _status(objective, lower_bound, target_size(instance), gap_tol, limit)

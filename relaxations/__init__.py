@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from relaxations.search_trees import TreeSizes, search_with, tree_size
     from relaxations.shor import BlockOnlyShorRelaxation, ShorRelaxation
     from relaxations.split_dnn import SplitDNNRelaxation
+    from relaxations.strengthened import StrengthenedRelaxation
     from relaxations.switching import Adaptive, ByDepth, CheapThenStrong, Fixed
     from relaxations.unconstrained import UnconstrainedRelaxation
 
@@ -24,6 +25,7 @@ MEMBERS = {
     "perspective": ("perspective", "PerspectiveRelaxation"),
     "shor": ("shor", "ShorRelaxation"),
     "split-dnn": ("split_dnn", "SplitDNNRelaxation"),
+    "strengthened": ("strengthened", "StrengthenedRelaxation"),
     "unconstrained": ("unconstrained", "UnconstrainedRelaxation"),
 }
 
@@ -43,6 +45,7 @@ __all__ = [
     "Relaxation",
     "ShorRelaxation",
     "SplitDNNRelaxation",
+    "StrengthenedRelaxation",
     "TreeSizes",
     "UnconstrainedRelaxation",
     "as_relaxation",
@@ -67,6 +70,7 @@ _LAZY = {
     "BlockOnlyShorRelaxation": "shor",
     "ShorRelaxation": "shor",
     "SplitDNNRelaxation": "split_dnn",
+    "StrengthenedRelaxation": "strengthened",
 }
 
 

@@ -71,12 +71,15 @@ def first_block(problem: Problem, S: Any, u: Any, s: float, longest: float, scra
     set depends on it: its gradient must stay zero, so it blocks at once.
     """
     g, h = S[POINT], S[ACTIVE_SIGN]
-    shortest = longest
-    for a in range(u.size):
-        rate = -h[a] * s * u[a]
-        scratch[a] = (max(-h[a] * g[a], 0.0) + problem.tie) / rate if rate > _MIN_RATE else np.inf
-    for a in range(u.size):
-        shortest = min(shortest, scratch[a])
+    shortest, least = longest, np.inf
+    for a in range(u.size):  # mostly nothing blocks, which is seen without a division
+        least = min(least, max(-h[a] * g[a], 0.0) + problem.tie + longest * s * h[a] * u[a])
+    if least < 0.0:
+        for a in range(u.size):
+            rate = -h[a] * s * u[a]
+            scratch[a] = (max(-h[a] * g[a], 0.0) + problem.tie) / rate if rate > _MIN_RATE else np.inf
+        for a in range(u.size):
+            shortest = min(shortest, scratch[a])
     j, largest, step = -1, 0.0, longest
     if shortest < longest:
         for a in range(u.size):

@@ -13,6 +13,7 @@ from formulations.errors import InvalidInput
 from formulations.instance import Instance
 from formulations.signs import SignPattern
 from relaxations.active_set import ActiveSetBounder
+from relaxations.sign_constrained import solve_signed
 
 _MAX_NODES = 20_000
 _SAME = 1e-11  # relative: a node that cannot improve the optimum by more is closed
@@ -35,8 +36,10 @@ def node_optimum(instance: Instance, signs: SignPattern) -> float:
             continue
         sides = [_sides(bound.coef[reduction.labels == k]) for k in range(reduction.n_groups)]
         mixed = [k for k in node.undecided if min(sides[k]) > zero]
-        if not mixed:  # the relaxed point is feasible
-            best = min(best, bound.estimate)
+        if not mixed:  # the relaxed point is feasible, up to the kernel's digits: a factorisation gives all of them
+            taken = (s or (1 if plus >= minus else -1) for s, (plus, minus) in zip(node, sides, strict=True))
+            v = solve_signed(reduction, reduction.column_signs(SignPattern(tuple(taken))), bound.coef)
+            best = min(best, reduction.objective(v))
             continue
         k = max(mixed, key=lambda group: min(sides[group]))
         first = 1 if sides[k][0] >= sides[k][1] else -1

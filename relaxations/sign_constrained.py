@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import qr, solve_triangular
+from scipy.linalg import lapack, qr, solve_triangular
 
 from formulations.data import Floats
 from formulations.reduction import DEPENDENT, Reduction
 
 _LARGE = 1e3  # of the target's norm: a coefficient (columns have norm about 1) that costs its row three digits
+_BLOCK = 32  # columns that LAPACK factors at a time
 _GRADIENT = 1e-14  # of the residual's norm: a descent direction below this is rounding
 
 
@@ -187,18 +188,18 @@ def _stationary(A: Floats, z: Floats, cost: Floats, passive: list[int]) -> Float
     if n > A.shape[0]:
         return None
     columns = A[:, passive]
-    factor = qr(np.column_stack([columns, z]), mode="r", check_finite=False)[0]
-    T, right = factor[:n, :n], factor[:n, n]
-    if (np.abs(np.diag(T)) <= DEPENDENT * np.linalg.norm(T, axis=0)).any():
+    # LAPACK itself, as SciPy's wrappers take longer than a small factorisation; below T's diagonal are reflectors.
+    factor = lapack.dgeqrf(np.column_stack([columns, z]), lwork=_BLOCK * (n + 1))[0]
+    T, right = np.asfortranarray(factor[:n, :n]), factor[:n, n]
+    if (np.abs(np.diag(T)) <= DEPENDENT * np.sqrt(np.einsum("ij,ij->j", columns, columns))).any():
         return None
     price = cost[passive] / 2
     if cost.any():
-        right = right - solve_triangular(T, price, trans="T", check_finite=False)
-    solution = solve_triangular(T, right, check_finite=False)
+        right = right - lapack.dtrtrs(T, price, trans=1)[0]
+    solution = lapack.dtrtrs(T, right)[0]
     # One step of refinement: the gradient at the solution shows what the factorisation has rounded away.
     slope = columns.T @ (z - columns @ solution) - price
-    step = solve_triangular(T, solve_triangular(T, slope, trans="T", check_finite=False), check_finite=False)
-    return np.asarray(solution + step)
+    return np.asarray(solution + lapack.dtrtrs(T, lapack.dtrtrs(T, slope, trans=1)[0])[0])
 
 
 def _independent(A: Floats, columns: NDArray[np.intp], norms: Floats) -> list[int]:

@@ -17,6 +17,7 @@ _MEASURED = {
     "unconstrained": (6.0, 1.0),
     "perspective": (15.0, 1.0),
     "shor": (1000.0, 3.5),
+    "strengthened": (5.0, 2.0),
     "split-dnn": (3000.0, 3.5),
 }
 _UNKNOWN = (10.0, 2.0)

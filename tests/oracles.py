@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations, product
 from typing import NamedTuple
 
@@ -75,7 +76,11 @@ class Program:
     orientation: np.ndarray
 
     def objective(self, x: np.ndarray) -> float:
-        return float(np.square(self.A @ x - self.b).sum() + self.cost @ x)
+        """In rational arithmetic: where large contributions cancel, floating point has too few digits to judge by."""
+        used = [(j, Fraction(value)) for j, value in enumerate(x.tolist()) if value]
+        rows = zip(self.A.tolist(), self.b.tolist(), strict=True)
+        errors = [sum((Fraction(row[j]) * value for j, value in used), -Fraction(target)) for row, target in rows]
+        return float(sum(error**2 for error in errors) + sum(Fraction(self.cost[j]) * value for j, value in used))
 
     def kkt(self, x: np.ndarray) -> Kkt:
         """Measure x: ``A'(b - A x) - cost / 2`` is zero on free columns, and at most zero where x_j = 0."""

@@ -15,6 +15,7 @@ import pytest
 
 from benchmarks import table
 from benchmarks.contract import Answer, Problem
+from benchmarks.figures import clock, plain
 from benchmarks.full_run import resume
 from benchmarks.index import write_index
 from benchmarks.rational import exact_objective, nonnegative, normal_equations, solve
@@ -177,17 +178,33 @@ def test_the_overview_says_where_a_peer_wins(tmp_path):
         return {"case": "bnb-k15", "method": method, "seconds": seconds, "faults": faults, "status": "optimal",
                 "seed": 0, "N": 9, "M": 4, "K": 2, "trusted": 1, "isolated": 0, "machine": "m", "versions": "v"}
 
-    rows = [row("bnb", 1.0), row("daqp_miqp", 0.5), row("gurobi_miqp", 0.1, "not optimal"), row("scip_miqp", 2.0)]
+    rows = [row("bnb", 1.0), row("daqp_miqp", 0.5), row("gurobi_miqp", 0.1, "not optimal"), row("scip_miqp", 2.0),
+            row("enumerate", 4.0), row("reference_enumeration", 3.0)]
     table.write(tmp_path / "exact.csv", rows)
     write_index(tmp_path)
     overview = (tmp_path / "README.md").read_text(encoding="utf-8")
-    assert "DAQP (big-M) is faster than branch and bound on bnb-k15 (500 ms against 1 s)" in overview
+    assert "DAQP (big-M) is faster than PartLS branch and bound on bnb-k15 (500 ms against 1 s)" in overview
+    assert "published enumeration is faster than PartLS enumeration on bnb-k15 (3 s against 4 s)" in overview
     assert "Gurobi (big-M) is faster" not in overview and "SCIP (big-M) is faster" not in overview
+
+
+def test_a_comparison_lost_is_called_so():
+    from benchmarks.studies._exact_page import _verdict
+
+    assert _verdict("faster", 0.04, None, 1, solved=True) == "peer wins"
+    assert _verdict("faster", 1.2, None, 1, solved=True) == "aim"
+    assert _verdict("seconds", 30.0, None, 20, solved=True) == "must"
+
+
+def test_axes_are_labelled_as_one_would_write():
+    assert [plain(value) for value in (0.01, 30.0, 1e3, 2e9)] == ["0.01", "30", "1,000", "2e9"]
+    assert [clock(value) for value in (2e-5, 1e-3, 0.1, 10.0, 2e3)] == ["20 µs", "1 ms", "100 ms", "10 s", "2,000 s"]
 
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
+from benchmarks.figures import clock, plain
 from benchmarks.full_run import resume
 from benchmarks.methods.lstsq import Lstsq
 from benchmarks.runner import Case, Run

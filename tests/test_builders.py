@@ -282,7 +282,7 @@ def test_perspective_without_curvature_is_the_quadratic_form() -> None:
     [
         (lambda D: D[:3, :3], "shape"),
         (lambda D: [D[:2, :2], D[:2, :2]], "blocks"),
-        (lambda D: D + 1e-3 * np.eye(5)[[1, 0, 2, 3, 4]], "between two groups"),
+        (lambda D: D + 1e-3 * np.eye(5)[[4, 1, 2, 3, 0]], "between two groups"),
         (lambda D: D + np.triu(np.full((5, 5), 1e-3), 1), "symmetric"),
         (lambda D: -D, "D has the negative"),
         (lambda D: 1.01 * D, "Q - D has the negative"),

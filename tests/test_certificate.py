@@ -31,7 +31,7 @@ from partls.verify import check_cover, check_model_signs
 from tests.families import FAMILIES, correlated, overdetermined
 from tests.oracles import brute_force
 from tests.strategies import Tiny, instances
-from tests.tolerances import same_optimum
+from tests.tolerances import OPTIMUM, same_optimum
 
 MODES = ("rounding", "exact")
 REFUSALS = (InvalidInput, VerificationError)
@@ -223,8 +223,7 @@ def test_an_unfinished_search_certifies_only_what_is_known(tmp_path: Path) -> No
         check(case, tmp_path / "c.json")
     answer = check(case, tmp_path / "c.json", gap_tol=1.0)
     optimum = partls.solve(case.X, case.y, case.labels).objective
-    assert 0 < answer.lower_bound < optimum
-    assert answer.objective >= optimum or answer.objective == same_optimum(optimum, case.y)
+    assert 0 < answer.lower_bound < optimum <= answer.objective * (1 + OPTIMUM)
 
 
 @pytest.mark.parametrize("failure", [KeyboardInterrupt(), OSError(28, "No space left on device")])

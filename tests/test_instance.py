@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -121,6 +122,20 @@ def test_the_objective_has_no_half_no_mean_and_no_root() -> None:
     instance = Instance([[1.0], [2.0]], [3.0, 5.0], eta=10.0)
     assert instance.objective([1.0], 1.0) == 1.0 + 4.0 + 10.0
     assert Instance([[1.0], [2.0]], [3.0, 5.0], eta=10.0, penalty="l1").objective([-1.0], 0.0) == 16.0 + 49.0 + 10.0
+
+
+@pytest.mark.parametrize("n_rows", [30, 5000])
+def test_the_objective_keeps_its_digits_where_large_terms_cancel(n_rows: int) -> None:
+    """Coefficients of 1e8 that nearly cancel; the oracle sums fractions."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, 1)) + 1e-8 * rng.normal(size=(n_rows, 2))
+    y, coef = rng.normal(size=n_rows), np.array([3.1e8, -3.1e8])
+    fractions = [Fraction(a) - sum(Fraction(x) * Fraction(w) for x, w in zip(row, coef, strict=True))
+                 for a, row in zip(y.tolist(), X.tolist(), strict=True)]
+    instance = Instance(X, y, [0, 1])
+    assert np.abs(instance.residual(coef) - np.array(fractions, dtype=float)).max() < 1e-10
+    assert np.abs(y - X @ coef - np.array(fractions, dtype=float)).max() > 1e-8  # plainly, digits are lost
+    assert instance.objective(coef) == pytest.approx(float(sum(r * r for r in fractions)), rel=REDUCTION)
 
 
 def test_frames_pair_with_groups_by_name() -> None:

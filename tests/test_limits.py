@@ -82,11 +82,17 @@ def test_no_time_is_enough_for_every_family(family: str) -> None:
         assert result.lower_bound <= full.objective + VANISHING * np.square(case.weighted_y).sum()
 
 
-@pytest.mark.parametrize(("shape", "patterns"), [((300, 100), 2**10), ((800, 400), 2**9), ((150, 400), 2**5)])
-def test_a_block_of_the_enumeration_is_what_the_clock_can_wait_for(shape: tuple[int, int], patterns: int) -> None:
+BLOCKS = [((300, 100), {}, 2**10), ((800, 400), {}, 2**9), ((150, 400), {}, 2**7),
+          ((300, 100), {"eta": 1.0, "penalty": "l1"}, 2**6)]
+
+
+@pytest.mark.parametrize(("shape", "options", "patterns"), BLOCKS)
+def test_a_block_of_the_enumeration_is_what_the_clock_can_wait_for(
+    shape: tuple[int, int], options: dict[str, Any], patterns: int
+) -> None:
     X = np.random.default_rng(0).normal(size=shape)
-    instance = partls.Instance(X, X[:, 0], [j % 12 for j in range(shape[1])])
-    solver = PatternSolver(instance.reduction, partls.SignPattern.free(12))
+    instance = partls.Instance(X, X[:, 0], [j % 12 for j in range(shape[1])], **options)
+    solver = PatternSolver(instance.reduction, partls.SignPattern.free(instance.reduction.n_groups))
     solver._solve = lambda prefix, tail, coefs: 2 ** len(tail)  # type: ignore[assignment, method-assign]
     sizes = list(solver.blocks())
     assert sizes == [patterns] * (2**12 // patterns)

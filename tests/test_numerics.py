@@ -269,6 +269,12 @@ def test_a_drifting_tableau_spoils_no_enumeration(drift: float) -> None:
         solver._problem = spoilt(solver._problem, drift, seed)
         block = next(solver.blocks(coefs=True))
         truths = np.array([objectives[tuple(pattern)] for pattern in block.patterns.tolist()])
+        bounds = np.where(np.isnan(block.certified), -np.inf, block.certified)  # NaN says itself that it is none
+        assert all(is_below(c * reduction.scale, t, case) for c, t in zip(bounds, truths, strict=True))
+        solver.confirm(block, block.best.value)  # enough for the best, and for a bound on all others
+        assert block.best.value * reduction.scale == pytest.approx(truths.min(), rel=1e-9)
+        assert block.certified.min() * reduction.scale == pytest.approx(truths.min(), rel=1e-9)
+        solver.confirm(block)
         assert block.values * reduction.scale == pytest.approx(truths, rel=1e-9)
         assert all(is_below(c * reduction.scale, t, case) for c, t in zip(block.certified, truths, strict=True))
         assert block.best.value * reduction.scale == pytest.approx(truths.min(), rel=1e-9)
@@ -317,11 +323,26 @@ def test_no_proof_where_rounding_hides_the_optimum() -> None:
     """A condition number of 1e14: whatever the answer is worth, nothing better than it was ruled out wrongly."""
     for seed in range(2):
         problem = ill_conditioned.make(seed, N=24, M=12, K=4, condition=1e14)
-        exact = RationalEnumeration()
-        exact.set_up(problem, time_limit=60.0)
-        exact.run()
         result = partls.solve(problem.X, problem.y, problem.labels, fit_intercept=False)
-        assert result.lower_bound <= exact.answer().notes["optimum"] * (1 + 1e-6)
+        assert result.lower_bound <= rational_optimum(problem) * (1 + 1e-6)
+
+
+def rational_optimum(problem: Problem) -> float:
+    exact = RationalEnumeration()
+    exact.set_up(problem, time_limit=60.0)
+    exact.run()
+    return float(exact.answer().notes["optimum"])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_offsets_that_no_intercept_takes_do_not_hide_the_optimum(method: str) -> None:
+    """The target is 1e8 times what is left of it: differences far below its rounding decide between the patterns."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(10, 5)) + 1e8 * rng.choice([0.0, 1.0], size=5)
+        problem = Problem(X, X @ rng.normal(size=5) + rng.normal(size=10) + 1e8, np.array([0, 1, 2, 0, 1]))
+        result = partls.solve(problem.X, problem.y, problem.labels, fit_intercept=False, method=method)
+        assert result.objective <= rational_optimum(problem) * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("upper", [2.0, 7.0])

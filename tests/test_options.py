@@ -234,7 +234,11 @@ def test_harmless_spellings_are_accepted(options: dict[str, Any]) -> None:
 # Keeping solutions
 
 
-@pytest.mark.parametrize("family", ["correlated", "integers", "duplicates", "l1", "l1 intercept", "conditioned"])
+LISTED = ("correlated", "integers", "duplicates", "one-hot", "underdetermined", "reachable", "polynomial",
+          "l2, dependent", "l1", "l1 intercept", "conditioned")
+
+
+@pytest.mark.parametrize("family", LISTED)
 def test_all_solutions_are_those_of_the_oracle_best_first(family: str) -> None:
     for seed in range(4):
         case = FAMILIES[family](seed)

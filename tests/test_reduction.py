@@ -94,6 +94,16 @@ def test_units_change_no_answer(x_scale: float) -> None:
     )
 
 
+def test_a_column_that_the_intercept_explains_has_no_coefficient() -> None:
+    """Seven is not the mean of three sevens to the last bit: what is left of the column must not be scaled up."""
+    X = np.column_stack([data(n_rows=3)[0][:, :3], np.full(3, 7.0)])
+    instance = Instance(X, [1.0, -1.0, 4.0], [0, 1, 0, 2])
+    coef, intercept = instance.reduction.restore(np.ones(4))
+    assert coef[3] == 0.0
+    assert instance.reduction.objective(np.ones(4)) == pytest.approx(instance.objective(coef, intercept), rel=REDUCTION)
+
+
+
 @every_option
 def test_project_inverts_restore(options: dict[str, Any]) -> None:
     instance = made(*data(), options)
@@ -106,7 +116,7 @@ def test_signs_and_zeros_survive_restoring(options: dict[str, Any]) -> None:
     instance = made(*data(), options)
     for v in points(instance):
         coef, intercept = instance.reduction.restore(v)
-        constrained = [*coef[instance.partition.labels >= 0], intercept][: len(v)]
+        constrained = np.append(coef, intercept)[instance.reduction._columns]
         assert np.sign(constrained).tolist() == np.sign(v).tolist()
 
 

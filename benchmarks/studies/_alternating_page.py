@@ -103,7 +103,8 @@ def _success(rows: Sequence[Row]) -> dict[str, dict[str, list[tuple[int, float]]
         for chosen in _by_settings([row for row in own if row["method"] == "alternating" and row["seed"] in proven]):
             settings = json.loads(chosen[0]["method_settings"])
             hits = [row["objective"] <= proven[row["seed"]] * (1 + AGREEMENT) for row in chosen]
-            kind = f"{settings['starts']} starts, polish {settings['polish']}"
+            polish = "not polished" if settings["polish"] == "none" else f"polished by {settings['polish']}"
+            kind = f"{settings['starts']} starts, {polish}"
             found.setdefault(key, {}).setdefault(kind, []).append((settings["n_starts"], float(np.mean(hits))))
     return found
 
@@ -122,6 +123,9 @@ def figures(rows: list[Row]) -> dict[str, Any]:
                 ax.plot(starts, shares, "os"[i % 2] + "-", color=("#009E73", "#0072B2")[i % 2], label=kind)
             shape = "N = {N}, M = {M}, K = {K}".format(**select(rows, case=key)[0])
             ax.set(xscale="log", xlabel="starts", title=shape, ylim=(0, 1.05))
+            places = sorted({starts for points in kinds.values() for starts, _ in points})
+            ax.set_xticks(places, [str(starts) for starts in places])
+            ax.set_xticks([], minor=True)
         axes[0][0].set_ylabel("share of the optima found")
         axes[0][0].legend()
     return {"success": figure}

@@ -6,7 +6,7 @@ import json
 import statistics
 from typing import Any
 
-from benchmarks.figures import drawing, picture
+from benchmarks.figures import drawing, picture, plain_ticks
 from benchmarks.render import duration, head, markdown_table, number, section, select
 from benchmarks.schedule import LATENCY, WORKERS, Step, enlarged, speed_ups
 from benchmarks.table import Row, notes
@@ -182,5 +182,7 @@ def figures(rows: list[Row]) -> dict[str, Any]:
         ax.plot(limits, limits, ":", color="#7F7F7F", label="as many times as workers")
         ax.set(xscale="log", yscale="log", xlabel="workers", ylabel="predicted speed-up over one thread",
                title="The same schedule, replayed on many workers")
+        plain_ticks(ax.xaxis)
+        plain_ticks(ax.yaxis)
         ax.legend(loc="upper left")
     return {"replay": figure}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.figures import drawing, picture
+from benchmarks.figures import drawing, picture, plain_ticks
 from benchmarks.render import head, markdown_table, section, select, verdicts
 from benchmarks.table import Row
 
@@ -207,6 +207,6 @@ def figures(rows: list[Row]) -> dict[str, Any]:
                 ax.plot([middle], [place], "|", color="black", markersize=15, markeredgewidth=2)
             ax.set_yticks(range(len(names)), [NAMES.get(name, name) for name in names])
             ax.set(xscale="log", xlabel="mean squared error on held-out rows", title=f"{key}, {len(values)} splits")
-            ax.tick_params(axis="x", which="minor", labelsize=7)
+            plain_ticks(ax.xaxis)
             ax.grid(axis="y", visible=False)
     return {"errors": figure}

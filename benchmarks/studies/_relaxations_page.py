@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.figures import drawing, picture
+from benchmarks.figures import clock, drawing, picture, plain_ticks
 from benchmarks.render import duration, head, markdown_table, number, section, select, timing, verdicts
 from benchmarks.table import Row, notes
 
@@ -58,7 +58,7 @@ def _bounds(key: str, rows: list[Row]) -> str:
         median = statistics.median(closed) if closed else float("nan")
         verdict = "" if goal is None else f"{'reached' if median >= goal else 'MISSED'} {goal}"
         lines.append([
-            name, f"{median:.4f}" if closed else "-", f"{min(closed):.4f}" if closed else "-",
+            name, f"{median:z.4f}" if closed else "-", f"{min(closed):z.4f}" if closed else "-",
             duration(statistics.median(note["per_bound"] for note in told)) if told else "-",
             duration(statistics.median(note["prepare"] for note in told)) if told else "-",
             f"{max(note['raw above'] for note in told):+.1e}" if told else "-",
@@ -112,7 +112,8 @@ def figures(rows: list[Row]) -> dict[str, Any]:
                 if told:
                     place = (statistics.median(note[part] for note in told) for part in ("per_bound", "closed"))
                     ax.plot(*place, "o", color=f"C{i}", markersize=9, label=name)
-            ax.set(xscale="log", xlabel="seconds per bound", title=NAMES.get(key, key).replace(", ", "\n", 1))
+            ax.set(xscale="log", xlabel="time per bound", title=NAMES.get(key, key).replace(", ", "\n", 1))
+            plain_ticks(ax.xaxis, clock)
         axes[0][0].set(ylabel="share of the root gap closed", ylim=(-0.05, 1.05))
         handles, labels = axes[0][0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=4)

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.figures import COLOURS, NAMES, drawing, picture
+from benchmarks.figures import COLOURS, NAMES, clock, drawing, picture, plain_ticks
 from benchmarks.render import head, markdown_table, number, power_law, section, select, timing, verdicts
 from benchmarks.table import Row
 
@@ -103,21 +103,27 @@ def figures(rows: list[Row]) -> dict[str, Any]:
                 if not found:
                     continue
                 sizes = [size for size, _ in found]
-                label = f"{NAMES[method]}: {exponent(prefix, found)}"
+                label = f"{NAMES[method]}: {_raised(exponent(prefix, found))}"
+                label += f"\n({AXES[prefix][1]})" if prefix == "listed-" else ""
                 style = {"color": COLOURS[method], "marker": "o"}
                 axes[0][column].plot(sizes, [timing(own).seconds for _, own in found], label=label, **style)
                 axes[1][column].plot(sizes, [max(memory_mb(own), 0.1) for _, own in found], **style)
         for column, (letter, fixed) in enumerate((("rows N", AXES["n-"][1]), ("columns M", AXES["m-"][1]),
                                                   ("groups K", AXES["k-"][1]))):
-            axes[0][column].set(xscale="log", yscale="log", title=fixed, ylabel="seconds" if column == 0 else "")
-            axes[1][column].set(xscale="log", yscale="log", xlabel=letter, ylabel="MiB" if column == 0 else "")
+            axes[0][column].set(xscale="log", yscale="log", title=fixed, ylabel="time" if column == 0 else "")
+            axes[1][column].set(xscale="log", yscale="log", xlabel=letter, ylabel="memory, MiB" if column == 0 else "")
             if axes[0][column].lines:
                 axes[0][column].set_ylim(top=8 * axes[0][column].get_ylim()[1])  # room for the legend
                 axes[0][column].legend(loc="upper left")
-        for ax in axes[:, 2]:
-            ax.set_xticks([5, 10, 20, 30], ["5", "10", "20", "30"])
-            ax.set_xticks([], minor=True)
+            plain_ticks(axes[0][column].yaxis, clock)
+            plain_ticks(axes[1][column].yaxis)
+            plain_ticks(axes[1][column].xaxis)
     return {"growth": figure}
+
+
+def _raised(law: str) -> str:
+    """Return a power law with its exponent set high."""
+    return "${}^{{{}}}$".format(*law.split("^")) if "^" in law else law
 
 
 def losses(rows: list[Row]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from benchmarks.figures import COLOURS, NAMES, OURS, drawing, picture
+from benchmarks.figures import COLOURS, NAMES, OURS, clock, drawing, picture, plain, plain_ticks
 from benchmarks.referee import AGREEMENT
 from benchmarks.render import duration, head, markdown_table, number, section, select, verdicts
 from benchmarks.table import Row, notes
@@ -102,10 +102,12 @@ def figures(rows: list[Row]) -> dict[str, Any]:
             _panel(ax, select(rows, case=key))
         for ax in grid.flat[len(keys) :]:
             ax.set_axis_off()
+        if any(row["status"] == "time limit" and not notes(row).get("trace") for row in rows):
+            grid[0][0].plot([], [], "x", color="#555555", markersize=9, label="exact method, cut by the time limit")
         handles, labels = grid[0][0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=3)
         for ax in grid[:, 0]:
-            ax.set_ylabel("excess over the optimum, %")
+            ax.set_ylabel("excess over the optimum")
     return {"curves": figure}
 
 
@@ -127,8 +129,10 @@ def _panel(ax: Any, rows: list[Row]) -> None:
                     clip_on=False, label=describe(row), zorder=3)
     ax.set_xscale("log")
     ax.set_yscale("symlog", linthresh=0.01)
-    ax.set(xlabel="seconds", title="{case}: {N} x {M}, K = {K}".format(**rows[0]))
+    ax.set(xlabel="time", title="{case}: {N} x {M}, K = {K}".format(**rows[0]))
     ax.set_ylim(bottom=-0.002)
+    ax.yaxis.set_major_formatter(lambda percent, _: f"{plain(percent)}%")
+    plain_ticks(ax.xaxis, clock)
 
 
 def losses(rows: list[Row]) -> list[str]:

@@ -21,7 +21,6 @@ REFERENCE, PUBLISHED = Run("reference_bnb"), Run("reference_bnb_as_published")
 PAPER_SIZES = tuple(product((10, 15, 20), (100, 150, 200), (400, 600)))  # K, N, M
 LISTED = Run("reference_enumeration", time_limit=5, seeds=1)
 ENUMERATE_ONCE = replace(LISTED, method="enumerate")
-ENUMERATED = "paper-k10-n150-m400"  # M > N is what our enumeration does worst: one size shows it
 QUICK_PEERS = tuple(Run(name, time_limit=10) for name in ("reference_bnb", "gurobi_miqp", "daqp_miqp"))
 SLOW_PEERS = tuple(
     Run(name, time_limit=10, seeds=1) for name in ("scip_miqp", "cvxpy_scip", "enumerate", "reference_enumeration")
@@ -64,12 +63,11 @@ def _speed_cases() -> list[Case]:
 
 
 def _paper_cases() -> list[Case]:
-    runs = (BNB, REFERENCE, PUBLISHED, LISTED)
-    listed = [
+    runs = (BNB, REFERENCE, PUBLISHED, LISTED, ENUMERATE_ONCE)
+    return [
         Case(f"paper-k{K}-n{N}-m{M}", "paper_table", {"N": N, "M": M, "K": K}, runs, time_limit=60)
         for K, N, M in PAPER_SIZES
     ]
-    return [replace(case, runs=(*runs, ENUMERATE_ONCE)) if case.key == ENUMERATED else case for case in listed]
 
 
 def _hard_cases() -> list[Case]:

@@ -33,13 +33,8 @@ def cases(quick: bool = False) -> list[Case]:
     """Return a case per data set; those whose files are not here become rows that say so."""
     full = [Case("artificial", "artificial", {}, RUNS, seeds=1, time_limit=LIMIT)]
     full += [Case(key, "synthetic", shape, RUNS, seeds=1, time_limit=LIMIT) for key, shape in SHAPES.items()]
-    full += [Case(name, name, {}, _runs(name), seeds=1, time_limit=LIMIT) for name in ORIGINAL]
+    full += [Case(name, name, {}, RUNS, seeds=1, time_limit=LIMIT) for name in ORIGINAL]
     if not quick:
         return full
     small = replace(full[2], settings={"N": 500, "M": 40, "K": 8, "corr": 0.5})
     return [replace(case, time_limit=1.0) for case in (full[0], small)]
-
-
-def _runs(name: str) -> tuple[Run, ...]:
-    """Leave out our enumeration of the houses: 2^10 patterns of dependent columns take it minutes."""
-    return tuple(run for run in RUNS if name != "ames" or run.method != "enumerate")

@@ -33,15 +33,16 @@ CLOSED, FIXED, DESCENDED, BROKEN = 0, 1, 2, 3  # what came of branching
 
 
 class Rules(NamedTuple):
-    """How to branch and when to prune: cutoff = upper - max(relative * upper, absolute)."""
+    """How to branch and when to prune: cutoff = upper - max(relative * upper, rounding * sqrt(upper), zero)."""
 
     ranking: int
     n_candidates: int
     relative: float
-    absolute: float
+    rounding: float
+    zero: float
 
 
-rules_t = numba.types.NamedTuple([integer, integer, real, real], Rules)
+rules_t = numba.types.NamedTuple([integer, integer, real, real, real], Rules)
 
 
 @compiled(integer, *at_t, integer, integer)
@@ -80,7 +81,8 @@ def rank_candidates(problem: Problem, ws: Workspace, level: int, ranking: int, n
 @compiled(real, vector, rules_t)
 def cutoff_of(bounds: Any, rules: Rules) -> float:
     """Return the value from which a node cannot improve on the incumbent by more than the tolerances."""
-    return bounds[0] - max(rules.relative * bounds[0], rules.absolute)
+    upper = max(bounds[0], 0.0)
+    return bounds[0] - max(max(rules.relative * upper, rules.rounding * np.sqrt(upper)), rules.zero)
 
 
 @compiled(integer, problem_t, rules_t, workspace_t, integer, integer, real, vector, integers, glue=True)

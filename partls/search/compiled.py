@@ -33,7 +33,9 @@ class CompiledExplorer:
         self._grouped = grouped
         self._upper = upper
         self._problem = grouped.kernel_problem(upper, diagonal)
-        self._rules = kernel.Rules(rule.ranking, candidates, tolerances.relative, tolerances.absolute)
+        self._rules = kernel.Rules(
+            rule.ranking, candidates, tolerances.relative, tolerances.rounding, tolerances.zero
+        )
         self._safe = SafeBound(grouped.reduction)
         self._local = threading.local()
 
@@ -76,7 +78,7 @@ class CompiledExplorer:
 
     def certified(self, subtree: Subtree, upper: float) -> float:
         """Return a certified bound of a subtree: from the kernel if it reaches ``upper``, else by factorisation."""
-        exact = self._rules._replace(relative=0.0, absolute=0.0)
+        exact = self._rules._replace(relative=0.0, rounding=0.0, zero=0.0)
         for slack in _CONFIRMED_TO if subtree.bound >= upper else ():
             claim = Incumbent(upper * (1.0 - slack), np.empty(0))
             confirmed = self._walk(exact, subtree, claim, 0, np.zeros(1, np.uint8)).closed

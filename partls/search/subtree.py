@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import inf
+from math import inf, sqrt
 from typing import Protocol
 
 import numpy as np
@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from formulations.data import Floats
 from formulations.signs import SignPattern
+
+_ROUNDING, _ZERO = 1e-14, 1e-20  # of the target's norm, and of its square
 
 
 @dataclass(frozen=True)
@@ -37,14 +39,28 @@ class Incumbent:
 
 @dataclass(frozen=True)
 class Tolerances:
-    """A box is closed when its certified bound reaches ``upper - max(relative * upper, absolute)``."""
+    """How near to the incumbent a certified bound has to come for its box to be closed.
+
+    To a ``relative`` part of it, to what rounding leaves of a sum of squares (a residual is known to some 1e-16 of the
+    target, of squared norm ``size``), or to both being zero beside the target.
+    """
 
     relative: float
-    absolute: float
+    size: float
+
+    @property
+    def rounding(self) -> float:
+        """Error of a squared residual, as a multiple of the residual."""
+        return _ROUNDING * sqrt(self.size)
+
+    @property
+    def zero(self) -> float:
+        """What counts as zero: nothing can be better."""
+        return _ZERO * self.size
 
     def cutoff(self, upper: float) -> float:
         """Return the value from which a box cannot improve on ``upper`` by more than the tolerances."""
-        return upper - max(self.relative * upper, self.absolute)
+        return upper - max(self.relative * upper, self.rounding * sqrt(max(upper, 0.0)), self.zero)
 
 
 @dataclass

@@ -13,7 +13,6 @@ import numpy as np
 from formulations.instance import Instance
 from formulations.signs import SignPattern
 from partls.options import a_priori_signs
-from partls.result import ABSOLUTE_TOLERANCE
 from partls.search.branching import branching_rule
 from partls.search.generic import GenericExplorer
 from partls.search.incumbents import leaf, plain_incumbent
@@ -52,7 +51,7 @@ def trace_search(instance: Instance, *, relaxation: Any = "active-set", branchin
         value = reduction.rest * reduction.scale
         return (TracedNode(-1, 0, -1, 0, SOLVED, value, value, value, 0.0),)
     size = float(reduction.z @ reduction.z) + reduction.rest
-    tolerances = Tolerances(gap_tol / 10, ABSOLUTE_TOLERANCE / 10 * size)
+    tolerances = Tolerances(gap_tol / 10, size)
     bound = named(relaxation) if isinstance(relaxation, str) else relaxation
     native = isinstance(bound, ActiveSetRelaxation)
     bounder = OrthogonalBounder(reduction) if native else bound.prepare(instance)
