@@ -44,7 +44,7 @@ PROOF: Choice = (
     "tests/test_certificate.py",
     "every_family or every_mutation or badly or last_bit or beforehand or every_method or unfinished or outlives or "
     "looser or own_data or other_sizes or mixed_signs or wrong_types or no_certificates or truncated or bomb or cover "
-    "or both_gram",
+    "or both_gram or both_proofs or square_roots or digit or reach or size or theory or without_a_group",
 )
 # What the quick choice lets pass is shown to all tests of its area, but those that start programs or wait for hours.
 WHOLE_SEARCH: Choice = (
@@ -53,6 +53,9 @@ WHOLE_SEARCH: Choice = (
     "not (killed or program or terminal or ctrl or delays or history or Machine)",
 )
 WIDER: dict[Choice, Choice] = {SEARCH: WHOLE_SEARCH, PROOF: ("tests/test_certificate.py", "not command")}
+CREW: Choice = ("tests/test_executors.py", "not processes and not killed and not time_is_up and not ctrl and not slow")
+THREADS: Choice = ("tests/test_faults.py", "tests/test_limits.py", "(hangs and not program) or threads or stopped")
+STARTS: Choice = ("tests/test_alternating.py", "test")
 AREAS: dict[str, Choice] = {  # what is mutated, and the tests that have to notice
     "formulations/equivalence.py": ("tests/test_equivalence.py", "test"),
     "relaxations/bound.py": (
@@ -60,8 +63,10 @@ AREAS: dict[str, Choice] = {  # what is mutated, and the tests that have to noti
     ),
     "relaxations/certify.py": (
         "tests/test_every_bound.py", "tests/test_laws.py", "tests/test_numerics.py",
-        "bound or optimum_is_that or nearly_repeated or no_proof",
+        "bound or optimum_is_that or nearly_repeated or no_proof or box or price",
     ),
+    "relaxations/certify_lift.py": ("tests/test_lift_bounds.py", "test"),
+    "relaxations/certify_perspective.py": ("tests/test_perspective_bounds.py", "test"),
     "partls/branch_and_bound.py": SEARCH,
     "partls/search/subtree.py": SEARCH,
     "partls/search/frontier.py": SEARCH,
@@ -70,13 +75,25 @@ AREAS: dict[str, Choice] = {  # what is mutated, and the tests that have to noti
     "partls/search/contradiction.py": SEARCH,
     "partls/search/branching.py": ("tests/test_plugging.py", "tests/test_options.py", "rule or branching or no_fault"),
     "partls/search/checkpoint.py": ("tests/test_checkpoint.py", "tests/test_schedules.py", "not killed and not delays"),
-    "partls/search/incumbents.py": ("tests/test_wide.py", "tests/test_limits.py", "wide or zero or exact or no_time"),
+    "partls/search/incumbents.py": ("tests/test_wide.py", "tests/test_limits.py", "wide or zero or no_time"),
+    "partls/search/crew.py": THREADS,
+    "partls/search/executors.py": CREW,
+    "partls/search/worker.py": CREW,
+    "partls/search/window.py": CREW,
+    "partls/search/workers.py": THREADS,
+    "partls/search/halves.py": STARTS,
+    "partls/search/simplex_halves.py": STARTS,
+    "partls/search/starts.py": STARTS,
     "partls/verify.py": PROOF,
+    "partls/exact_bounds.py": PROOF,
     "partls/certificate.py": PROOF,
     "partls/certificate_file.py": PROOF,
+    "partls/exact_integers.py": PROOF,
+    "partls/dual_points.py": PROOF,
 }
-# Changes that only set the pace of the search (module constants) or the form of a signature: not what tests are for.
-EQUIVALENT = re.compile(r"^-(_?[A-Z][A-Z_, ]+ = |\s*def )", re.MULTILINE)
+# Changes that only set the pace of the search (module constants) or the form of a signature or class: not what tests
+# are for.
+EQUIVALENT = re.compile(r"^-(_?[A-Z][A-Z_, ]+ = |\s*def |@dataclass)", re.MULTILINE)
 PREFIX = "core/"
 OPERATORS = (  # one replacement of each kind: a wilder one is noticed more easily
     *(f"ReplaceBinaryOperator_{pair}" for pair in (
@@ -143,7 +160,7 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=300, help="mutants to try, spread over the modules by their size")
     parser.add_argument("--first", type=int, default=0, help="mutants to leave out before, for a run in several parts")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", default="", help="mutate only modules whose path contains this")
+    parser.add_argument("--only", default="", help="mutate only modules whose path matches this pattern")
     parser.add_argument("--minutes", type=float, default=60.0, help="stop after this time")
     parser.add_argument("--json", type=Path, default=None)
     chosen = parser.parse_args()
@@ -152,10 +169,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         clone = Path(folder) / "partls"
         subprocess.run(["git", "clone", "-q", "--no-hardlinks", str(ROOT), str(clone)], check=True)
-        everything = [mutant for module in AREAS if chosen.only in module for mutant in mutants(clone, module)]
+        everything = [mutant for module in AREAS if re.search(chosen.only, module) for mutant in mutants(clone, module)]
         random.Random(chosen.seed).shuffle(everything)  # so that stopping early leaves a sample too
         os.environ["NUMBA_CACHE_DIR"] = str(Path(folder) / "kernel")
-        areas = {module: tests for module, tests in AREAS.items() if chosen.only in module}
+        areas = {module: tests for module, tests in AREAS.items() if re.search(chosen.only, module)}
         limits = {}
         wider = [WIDER[tests] for tests in areas.values() if tests in WIDER]
         for tests in dict.fromkeys([*areas.values(), *wider]):

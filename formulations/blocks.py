@@ -180,10 +180,11 @@ def _collection_blocks(X: Any, y: Any, sample_weight: Any) -> list[Any]:
     _refuse_kinds(X, "X")
     if X.ndim != 2:
         raise InvalidInput(f"X must be a table of rows and columns, not {X.ndim}-dimensional: reshape it to (n, m)")
-    y = y if hasattr(y, "__dask_graph__") else np.asarray(y)
-    _refuse_kinds(y, "y")
     X_blocks = _blocks(X)
-    y_blocks, w_blocks = _beside(y, "y", X, X_blocks), _beside(sample_weight, "sample_weight", X, X_blocks)
+    y_blocks = _beside(y, "y", X, X_blocks)
+    if np.ndim(sample_weight) > 1:
+        raise InvalidInput(f"sample_weight must be one-dimensional, got {np.ndim(sample_weight)} dimensions")
+    w_blocks = [None] * len(X_blocks) if sample_weight is None else _beside(sample_weight, "sample_weight", X, X_blocks)
     return list(zip(X_blocks, y_blocks, w_blocks, strict=True))
 
 
@@ -209,10 +210,10 @@ def _blocks(values: Any) -> list[Any]:
 
 def _beside(values: Any, name: str, X: Any, X_blocks: list[Any]) -> list[Any]:
     """Return the blocks of y or of the weights that lie beside those of X."""
-    dask = _dask()
-    if values is None:
-        return [None] * len(X_blocks)
-    if hasattr(values, "__dask_graph__"):
+    in_memory = not hasattr(values, "__dask_graph__")
+    values = np.asarray(values) if in_memory else values
+    _refuse_kinds(values, name)
+    if not in_memory:
         arrays = hasattr(values, "rechunk") and hasattr(X, "rechunk")
         if arrays and not np.isnan([*X.chunks[0], *values.chunks[0]]).any():  # sizes of blocks are known
             _refuse_length(name, values.shape[0], X.shape[0])
@@ -221,8 +222,7 @@ def _beside(values: Any, name: str, X: Any, X_blocks: list[Any]) -> list[Any]:
         if len(blocks) != len(X_blocks):
             raise InvalidInput(f"{name} has {len(blocks)} block(s) but X has {len(X_blocks)}: repartition one of them")
         return blocks
-    values = np.asarray(values)
-    lengths = dask.compute(*[dask.delayed(len)(block) for block in X_blocks])
+    lengths = _dask().compute(*[_dask().delayed(len)(block) for block in X_blocks])
     _refuse_length(name, len(values), sum(lengths))
     return list(np.split(values, np.cumsum(lengths)[:-1]))
 

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _BLOCK_ROWS = 1024  # a block and its reflectors stay in cache; larger blocks gain nothing
 _PANEL = 12
 DEPENDENT = 1e-13  # of a column's norm: what rounding leaves of one that depends on others; more than that is data
+_LARGEST = 510  # power of two, of a number whose square is one too
+_REACH = 1000  # power of two: a column so small beside y has coefficients that are no floating-point numbers
 _EXPLAINED = 1e-13  # of a column's norm: what is left of one that the free columns explain
 _RANK_TOLERANCE = 1e-12  # of a free column's own norm: below it the column repeats the free ones before it
 
@@ -191,10 +193,13 @@ def reduce(instance: Instance, *, like: Reduction | None = None) -> Reduction:
     rows = fold(_blocks(instance, order, groups=like is None), len(order) + 1)
     exponents = _exponents(rows)
     n_free = len(free)
-    if like is not None:
-        exponents[-1] = (np.frexp(like.scale)[1] - 1) // 2
-    e_y = int(exponents[-1])
-    free_block, rows = _eliminate(rows * np.ldexp(1.0, -exponents), n_free, order[:n_free], e_y - exponents[:n_free])
+    if exponents[-1] > _LARGEST:
+        raise InvalidInput("y is too large: the sum of its squares is beyond floating point. Divide it by a constant")
+    e_y = max(int(exponents[-1]), -_LARGEST) if like is None else (int(np.frexp(like.scale)[1]) - 1) // 2
+    exponents[-1] = e_y
+    beyond = np.append(e_y - exponents[:-1] > _REACH, False)
+    rows, exponents = np.where(beyond, 0.0, rows), np.where(beyond, 0, exponents)
+    free_block, rows = _eliminate(np.ldexp(rows, -exponents), n_free, order[:n_free], e_y - exponents[:n_free])
     # What the free columns explain is gone: rounding is not a column, and the rest gets norm about one again.
     rows = np.where(np.linalg.norm(rows, axis=0) > _EXPLAINED, rows, 0.0) if n_free else rows
     again = _exponents(rows)[:-1] if like is None else e_y - like._exponents - exponents[n_free:-1]
@@ -203,7 +208,8 @@ def reduce(instance: Instance, *, like: Reduction | None = None) -> Reduction:
     free_block = replace(free_block, R_fc=free_block.R_fc * np.ldexp(1.0, -again))
     names = instance.partition.names + (("(intercept)",) if keep_intercept else ())
     weight = instance.eta if instance.penalty == "l1" else 0.0
-    l1 = np.ldexp(np.full(len(signed), weight), e_signed - 2 * e_y)
+    # Columns and target have norms below two: a cost of eight leaves nothing of a column, and 2^510 no more.
+    l1 = np.ldexp(np.full(len(signed), weight), np.minimum(e_signed - 2 * e_y, _LARGEST - np.frexp(weight)[1]))
     square = len(rows) > len(signed)  # the last row is then beyond the reach of every column
     height = _height(rows[:-1] if square else rows)
     return Reduction(
@@ -221,8 +227,9 @@ def _height(rows: Floats) -> int:
 
 def _exponents(rows: Floats) -> NDArray[np.intp]:
     """Return e with ``2^-e`` times each column's norm in [1, 2); zero for a zero column."""
-    norms = np.sqrt(np.einsum("ij,ij->j", rows, rows))
-    return np.where(norms > 0, np.frexp(norms)[1] - 1, 0).astype(np.intp)
+    largest = np.frexp(np.abs(rows).max(axis=0, initial=0.0))[1]  # squares of the rows as they are may be zero
+    norms = np.linalg.norm(np.ldexp(rows, -largest), axis=0)
+    return np.where(norms > 0, largest + np.frexp(norms)[1] - 1, 0).astype(np.intp)
 
 
 def _blocks(instance: Instance, order: NDArray[np.intp], *, groups: bool = True) -> Iterator[Floats]:

@@ -19,17 +19,17 @@ from formulations.data import Floats
 from formulations.signs import SignPattern
 from partls.certificate_file import LOWEST_LIMIT, Box, Certificate, write_certificate
 from partls.dual_points import DualPoints, Point
+from partls.exact_bounds import Checker
 from partls.exact_integers import as_float, eliminate, proved_by_cholesky, unit_diagonal
 from partls.fingerprint import data_of, problem_of
 from partls.result import ABSOLUTE_TOLERANCE, Result, Status, target_size
 from partls.search.branching import StrongBranching
 from partls.search.subtree import violations
-from partls.verify import Checker, spell
+from partls.verify import spell
 from relaxations.active_set import ActiveSetBounder
-from relaxations.sign_constrained import solve_signed
 
 _SHARE = 0.5  # of the tolerance: boxes closed with this much to spare leave the rest to rounding
-_SPARE_BITS = 70  # of a dual point, beyond those that the size of the coefficients and of the objective take
+_SPARE_BITS = 70  # of a dual point, beyond those that the reach of the coefficients and the size of the objective take
 _LIMITS = (40, 20, LOWEST_LIMIT)  # powers of two tried where columns depend on each other
 _EXACT_COLUMNS = 40  # up to which definiteness is looked for by exact elimination
 _EIGENVALUES = (60, 90, 120, 180, 240)
@@ -70,19 +70,22 @@ class _Proof:
         self._intercept = float(result.intercept) if instance.fit_intercept else 0.0
         self._objective = self._checker.objective(self._coef, self._intercept)
         self._points = DualPoints(instance, self._checker)
+        self._accepted = self._checker.accepted(self._objective, gap_tol)
+        # What floating point can close; the exact bounds may well prove more.
         self._tolerance = max(gap_tol * self._objective, ABSOLUTE_TOLERANCE * target_size(instance))
 
     def certificate(self) -> Certificate:
         """Return the certificate, with the least restrictive claim that reaches the tolerance."""
-        if self._objective <= self._tolerance:  # nothing is below zero
-            return self._claimed(_Claim(), [Box(spell(self._root), 0.0, 1, None)])
+        nothing_below_zero = [Box(spell(self._root), 0.0, 1, None)]
+        if self._objective <= self._accepted:
+            return self._claimed(_Claim(), nothing_below_zero)
         leaves = list(self._leaves())
-        attempts: list[tuple[float, _Claim, list[Box]]] = []
+        attempts: list[tuple[float, _Claim, list[Box]]] = [(0.0, _Claim(), nothing_below_zero)]
         for claim in self._claims():
             boxes = self._boxes(leaves, claim)
             lowest = min((box.bound for box in boxes), default=-math.inf)
             attempts.append((lowest, claim, boxes))
-            if lowest >= self._objective - self._tolerance:
+            if lowest >= self._objective - self._accepted:
                 break
         _, claim, boxes = max(attempts, key=lambda attempt: attempt[0])
         return self._claimed(claim, boxes)
@@ -110,7 +113,8 @@ class _Proof:
             signs = open_boxes.pop()
             padded = SignPattern((*signs, *[0] * (reduction.n_groups - len(signs))))
             bound = bounder.bound(padded)
-            v = solve_signed(reduction, reduction.column_signs(padded)) if bound.coef is None else bound.coef
+            v = bound.coef
+            assert v is not None  # this relaxation always has a point
             if bound.value >= cutoff or signs.is_complete or self._result.status not in finished:
                 yield _Leaf(signs, self._restored(v))
                 continue
@@ -160,14 +164,14 @@ class _Proof:
 
     def _boxes(self, leaves: Sequence[_Leaf], claim: _Claim) -> list[Box]:
         """Return the boxes with the bounds that the verifier proves; none if a system is too large for rationals."""
+        reach = self._checker.reach(self._objective, claim.eigenvalue, claim.limit)
         if claim.rational:
             points = self._rational(leaves)
         else:
-            points = self._points.dyadic([leaf.u for leaf in leaves], self._bits(claim))
+            points = self._points.dyadic([leaf.u for leaf in leaves], self._precision(reach))
         if not points:
             return []
         boxes = [Box(spell(leaf.signs), 0.0, d, n) for leaf, (n, d) in zip(leaves, points, strict=True)]
-        reach = self._checker.reach(self._objective, claim.eigenvalue, claim.limit)
         proved = self._checker.bounds(boxes, reach)
         return [replace(box, bound=_below(value)) for box, value in zip(boxes, proved, strict=True)]
 
@@ -181,11 +185,15 @@ class _Proof:
             points.append(point)
         return points
 
-    def _bits(self, claim: _Claim) -> int:
-        """Return the accuracy, relative to the target, at which the price vanishes beside the objective."""
-        small = Fraction(self._objective) / self._checker.target if self._objective else Fraction(1)
-        reach = claim.limit if claim.limit is not None else (claim.eigenvalue or 0) // 2
-        return _SPARE_BITS + small.denominator.bit_length() - small.numerator.bit_length() + reach
+    def _precision(self, reach: Sequence[Fraction | None]) -> int:
+        """Return p with points in units of 2^-p whose price vanishes beside the objective.
+
+        A unit of u_i moves the slope g_j by at most sqrt(Q_ii Q_jj), which costs twice the reach of u_j.
+        """
+        diagonal = np.diag(self._checker.Q)
+        dearest = max((size**2 * entry for size, entry in zip(reach, diagonal, strict=True) if size), default=0)
+        price: Fraction = dearest * max(diagonal) / (Fraction(self._objective) * 2**self._checker.unit) ** 2
+        return max(_SPARE_BITS + (price.numerator.bit_length() - price.denominator.bit_length()) // 2, 0)
 
 
 def _below(value: Fraction | float) -> float:

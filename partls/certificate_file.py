@@ -176,9 +176,7 @@ def _problem(part: Mapping[str, Any]) -> Problem:
 
 def _box(part: Mapping[str, Any], n_groups: int, width: int, position: int) -> Box:
     name = f"box {position}"
-    numerators = part["numerators"]
-    if numerators is not None:
-        numerators = [_integer(value, name) for value in _list(numerators, name, width)]
+    numerators = None if part["numerators"] is None else _integers(_list(part["numerators"], name, width), name)
     denominator = _integer(part["denominator"], name)
     _require(denominator > 0, name)
     return Box(_text(part["signs"], name, n_groups, "+-0"), _number(part["bound"], name), denominator, numerators)
@@ -208,8 +206,13 @@ def _number(value: Any, name: str, lowest: float = -math.inf) -> float:
 
 
 def _integer(value: Any, name: str) -> int:
-    _require(isinstance(value, int) and not isinstance(value, bool) and value.bit_length() <= _MAX_BITS, name)
-    return int(value)
+    return _integers([value], name)[0]
+
+
+def _integers(values: list[Any], name: str) -> list[int]:
+    _require(all(type(value) is int for value in values), name)  # True is no number here
+    _require(max(map(int.bit_length, values), default=0) <= _MAX_BITS, name)
+    return values
 
 
 def _power(value: Any, name: str, lowest: int = 0) -> int | None:

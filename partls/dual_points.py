@@ -18,11 +18,11 @@ from scipy.linalg import qr, solve_triangular
 
 from formulations.data import Floats
 from formulations.instance import Instance
+from partls.exact_bounds import Checker
 from partls.exact_integers import Integers, digit_product
-from partls.verify import Checker
 
 _AT_ONCE = 256  # points
-_STEPS = 30  # of refinement, at most
+_STEPS = 100  # of refinement, at most
 _SMALL = 4000  # bits of a determinant up to which a system is solved in rationals
 
 Point = tuple[list[int], int]
@@ -35,39 +35,50 @@ class DualPoints:
         self._instance, self._checker = instance, checker
         self._shift = np.append(instance._x_shift, [0.0] * instance.fit_intercept)
 
-    def dyadic(self, solutions: Sequence[Floats], bits: int) -> list[Point]:
-        """Return the points of the supports to so many bits relative to the target, or to what is reached."""
+    def dyadic(self, solutions: Sequence[Floats], precision: int) -> list[Point]:
+        """Return the points of the supports in units of ``2^-precision``, as accurate as they become."""
         batches = (solutions[start : start + _AT_ONCE] for start in range(0, len(solutions), _AT_ONCE))
-        return [point for batch in batches for point in self._refined(batch, bits)]
+        return [point for batch in batches for point in self._refined(batch, precision)]
 
-    def _refined(self, solutions: Sequence[Floats], bits: int) -> list[Point]:
+    def _refined(self, solutions: Sequence[Floats], precision: int) -> list[Point]:
         checker = self._checker
-        widest = max(int(entry).bit_length() for entry in np.diag(checker.Q))
-        precision = max(bits + (widest - int(checker.bb).bit_length()) // 2, 0)
         supports = [self._support(u) for u in solutions]
         factors = [qr(self._triangle[:, support], mode="r", check_finite=False)[0] for support in supports]
         n = np.array([[_scaled(float(value), precision) for value in u] for u in solutions], dtype=object)
         right = np.array([self._right(u) for u in solutions], dtype=object) * 2**precision
-        best, smallest = n.copy(), np.full(len(n), np.inf)
-        unsettled = np.flatnonzero([len(support) > 0 for support in supports])
+        best, smallest = n.copy(), [math.inf] * len(n)
+        unsettled = np.flatnonzero([_regular(factor) for factor in factors])
         for _ in range(_STEPS):
             if not len(unsettled):
                 break
             better = []
             for i, whole in zip(unsettled, right[unsettled] - digit_product(n[unsettled], checker.Q), strict=True):
-                residual = whole[supports[i]]
-                power = max(int(entry).bit_length() for entry in residual)
-                size = math.ldexp(1.0, power - precision - checker.unit) if power else 0.0
+                size, step = self._step(factors[i], supports[i], whole[supports[i]])
                 if size < smallest[i]:
-                    best[i] = n[i]
-                if size == 0 or size > smallest[i] / 2 or not _regular(factors[i]):
-                    continue
-                smallest[i] = size
-                step = self._solve(factors[i], supports[i], np.asarray(residual / 2**power, dtype=np.float64))
-                n[i, supports[i]] += np.array([_scaled(float(x), power - checker.unit) for x in step], dtype=object)
-                better.append(i)
+                    best[i], smallest[i] = n[i], size
+                    if step is not None:
+                        n[i, supports[i]] += step
+                        better.append(i)
             unsettled = np.array(better, dtype=np.intp)
         return [([int(entry) for entry in row], 2**precision) for row in best]
+
+    def _step(self, factor: Floats, support: NDArray[np.intp], residual: Integers) -> tuple[float, Integers | None]:
+        """Return the size of a residual, as a power of two, and the step that removes most of it, or None.
+
+        Rows and columns are scaled by powers of two, and sizes kept apart from digits: the data may be near either
+        end of the range of floats, and their squares beyond it.
+        """
+        scales = self._exponents[support].tolist()
+        sizes = [int(entry).bit_length() - e for entry, e in zip(residual, scales, strict=True) if entry]
+        if not sizes:
+            return -math.inf, None
+        size = max(sizes)
+        scaled = [_divided(int(entry), size + e) for entry, e in zip(residual, scales, strict=True)]
+        step = self._solve(factor, support, np.array(scaled))
+        if not np.isfinite(step).all():
+            return size, None
+        powers = [size - self._checker.unit - e for e in scales]
+        return size, np.array([_scaled(float(x), p) for x, p in zip(step, powers, strict=True)], dtype=object)
 
     def rational(self, u: Floats) -> Point | None:
         """Return the point of u's support exactly, or None if its numbers would be too long."""
@@ -103,9 +114,10 @@ class DualPoints:
         return np.asarray(checker.c - checker.half * np.sign(u).astype(int).astype(object))
 
     def _solve(self, factor: Floats, support: NDArray[np.intp], residual: Floats) -> Floats:
-        """Return the float solution of the normal equations, by way of centred columns where there is an intercept."""
+        """Return the float solution of the scaled equations, by way of centred columns where there is an intercept."""
         has_intercept = self._instance.fit_intercept and support[-1] == len(self._shift) - 1
-        shift = self._shift[support] if has_intercept else np.zeros(len(support))
+        exponents = self._exponents[support]
+        shift = np.ldexp(self._shift[support], exponents[-1] - exponents) if has_intercept else np.zeros(len(support))
         centred = residual - shift * residual[-1]
         square = factor[: len(support)]
         step = solve_triangular(square, solve_triangular(square, centred, trans="T", check_finite=False),
@@ -115,8 +127,8 @@ class DualPoints:
         return np.asarray(step)
 
     @cached_property
-    def _triangle(self) -> Floats:
-        """A triangular factor of the augmented rows, their columns centred."""
+    def _rows(self) -> Floats:
+        """The augmented rows, their columns centred."""
         instance = self._instance
         n, shift = instance.n_columns, self._shift
         weights = np.ones(instance.n_rows) if instance.sample_weight is None else instance.sample_weight
@@ -129,12 +141,23 @@ class DualPoints:
                 sums[-1] = -shift
                 sums[-1, -1] = 1.0
             blocks.append(math.sqrt(instance.eta) * sums)
-        return np.asarray(qr(np.vstack(blocks), mode="r", check_finite=False)[0])[: len(shift)]
+        return np.vstack(blocks)
+
+    @cached_property
+    def _exponents(self) -> NDArray[np.intc]:
+        """Powers of two about as large as the columns of the augmented rows."""
+        return np.asarray(np.frexp(np.abs(self._rows).max(axis=0))[1])
+
+    @cached_property
+    def _triangle(self) -> Floats:
+        """A triangular factor of the augmented rows, their columns scaled."""
+        rows = np.ldexp(self._rows, -self._exponents)
+        return np.asarray(qr(rows, mode="r", check_finite=False)[0])[: len(self._shift)]
 
 
 def _regular(factor: Floats) -> bool:
     """Return whether the factor of a support can be solved with."""
-    return factor.shape[0] >= factor.shape[1] and bool(np.diag(factor).all())
+    return factor.shape[0] >= factor.shape[1] > 0 and bool(np.diag(factor).all())
 
 
 def _scaled(value: float, power: int) -> int:
@@ -142,3 +165,8 @@ def _scaled(value: float, power: int) -> int:
     numerator, denominator = value.as_integer_ratio()
     numerator, denominator = numerator << max(power, 0), denominator << max(-power, 0)
     return (2 * numerator + denominator) // (2 * denominator)
+
+
+def _divided(value: int, power: int) -> float:
+    """Return ``value / 2^power``, rounded to a float."""
+    return (value << max(-power, 0)) / (1 << max(power, 0))

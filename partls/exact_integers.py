@@ -1,7 +1,7 @@
 """Exact arithmetic on data in floating point: Gram matrices, products, definiteness and square roots for ``verify``.
 
 A floating-point number is an integer times a power of two, so sums and products of data are integers of some length.
-Python's integers hold them; where there are many, they are cut into 20-bit digits, whose products and sums floating
+Python's integers hold them; where there are many, they are cut into 16-bit digits, whose products and sums floating
 point does not round. Everything else here is a proof by comparison of integers, or rounds to the safe side.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +16,9 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Integers = NDArray[np.object_]  # Python's integers, which have no largest one
 
-_DIGIT, _ROWS = 20, 1024  # the sum of 1024 (even 8192) products of two 20-bit numbers is exact in a float
-_TERMS = 4096  # such sums that fit into 64 bits together
+_DIGIT = 16  # bits; the sum of 2^21 products of two such numbers is exact in a float
+_ROWS, _TERMS = 2**16, 2**13  # of that many products, so many sums fit into 62 bits together
+_BLOCK = 1024  # rows that are multiplied at once
 
 
 def exact_gram(table: Floats, weights: Floats | None) -> tuple[Integers, int]:
@@ -39,29 +39,32 @@ def as_integers(values: Floats) -> tuple[Integers, int]:
 
 
 def digit_gram(table: Floats, weights: Floats | None) -> tuple[Integers, int]:
-    """Return what ``exact_gram`` returns, from products of 20-bit digits that floating point does not round."""
+    """Return what ``exact_gram`` returns, from products of 16-bit digits that floating point does not round."""
     gram, lowest = np.zeros((table.shape[1], table.shape[1]), dtype=object), 0
-    for start in range(0, len(table), _ROWS):
-        rows = slice(start, start + _ROWS)
+    for start in range(0, len(table), _BLOCK):
+        rows = slice(start, start + _BLOCK)
         right = left = digits(table[rows])
         if weights is not None:
             products = [(p + q, a * s) for p, a in right for q, s in digits(weights[rows, None])]
             left = [(p + q, digit) for p, product in products for q, digit in digits(product)]
         if len(left) > _TERMS:  # numbers of wildly different sizes
             return exact_gram(table, weights)
-        sums: dict[int, Any] = {}
+        if not left:
+            continue
+        first = min(p for p, _ in left) + min(q for q, _ in right)
+        last = max(p for p, _ in left) + max(q for q, _ in right)
+        sums = np.zeros(((last - first) // _DIGIT + 1, *gram.shape), dtype=np.int64)
         for p, a in left:
             for q, b in right:
-                sums[p + q] = sums.get(p + q, 0) + (a.T @ b).astype(np.int64)
-        for exponent, total in sums.items():
-            if exponent < lowest:
-                gram, lowest = gram * 2 ** (lowest - exponent), exponent
-            gram = gram + total.astype(object) * 2 ** (exponent - lowest)
+                sums[(p + q - first) // _DIGIT] += (a.T @ b).astype(np.int64)
+        if first < lowest:
+            gram, lowest = gram * 2 ** (lowest - first), first
+        gram = gram + from_digits(sums) * 2 ** (first - lowest)
     return gram, -lowest
 
 
 def digits(values: Floats) -> list[tuple[int, Floats]]:
-    """Return [(p, A)] with ``values = sum of 2^p A`` exactly, the A integers of at most 20 bits."""
+    """Return [(p, A)] with ``values = sum of 2^p A`` exactly, the A integers of 16 bits and the p multiples of 16."""
     parts, rest = [], values
     exponent = _DIGIT * (math.frexp(float(np.abs(values).max(initial=0.0)))[1] // _DIGIT)
     while rest.any():
@@ -74,28 +77,41 @@ def digits(values: Floats) -> list[tuple[int, Floats]]:
 
 
 def digit_product(A: Integers, B: Integers) -> Integers:
-    """Return the product of two matrices of integers from products of 20-bit digits, which are not rounded."""
-    if len(B) > 8 * _ROWS:
+    """Return the product of two matrices of integers from products of 16-bit digits, which are not rounded."""
+    left, right = integer_digits(A), integer_digits(B)
+    if len(B) > _ROWS or min(len(left), len(right)) > _TERMS:
         return np.asarray(A @ B)
-    right = integer_digits(B)
-    sums: dict[int, Any] = {}
-    for i, a in enumerate(integer_digits(A)):
+    sums = np.zeros((len(left) + len(right) - 1, len(A), B.shape[1]), dtype=np.int64)
+    for i, a in enumerate(left):
         for j, b in enumerate(right):
-            sums[i + j] = sums.get(i + j, 0) + (a @ b).astype(np.int64)
-    product = np.zeros((len(A), B.shape[1]), dtype=object)
-    for position in sorted(sums, reverse=True):
-        product = product * 2**_DIGIT + sums[position].astype(object)
-    return product
+            sums[i + j] += (a @ b).astype(np.int64)
+    return from_digits(sums)
 
 
-def integer_digits(values: Integers) -> list[Floats]:
-    """Return [A_0, A_1, ...] with ``values = sum of 2^(20 i) A_i``, the A_i of at most 20 bits."""
-    sizes, signs = abs(values), np.where(values < 0, -1.0, 1.0)
-    parts = []
-    while sizes.any():
-        parts.append(signs * (sizes & (2**_DIGIT - 1)).astype(np.float64))
-        sizes = sizes >> _DIGIT
-    return parts
+def integer_digits(values: Integers) -> Floats:
+    """Return A with ``values = sum of 2^(16 i) A_i``, the A_i integers of at most 16 bits."""
+    entries = [int(value) for value in values.flat]
+    length = max((value.bit_length() for value in entries), default=0) // _DIGIT + 1
+    sizes = b"".join(abs(value).to_bytes(2 * length, "little") for value in entries)
+    parts = np.frombuffer(sizes, dtype="<u2").reshape(*values.shape, length).astype(np.float64)
+    signs = np.where(values < 0, -1.0, 1.0)
+    return np.ascontiguousarray(np.moveaxis(signs[..., None] * parts, -1, 0))
+
+
+def from_digits(sums: NDArray[np.int64]) -> Integers:
+    """Return ``sum of 2^(16 i) sums_i`` as Python's integers."""
+    low = np.empty(sums.shape, dtype="<u2")
+    carry = np.zeros(sums.shape[1:], dtype=np.int64)
+    for i, part in enumerate(sums):
+        carry = carry + part
+        low[i] = carry & (2**_DIGIT - 1)
+        carry >>= _DIGIT  # rounds down, also below zero
+    content, step = np.ascontiguousarray(np.moveaxis(low, 0, -1)).tobytes(), 2 * len(sums)
+    whole = [
+        int.from_bytes(content[step * k : step * (k + 1)], "little") + (int(top) << (8 * step))
+        for k, top in enumerate(carry.flat)
+    ]
+    return np.array(whole, dtype=object).reshape(sums.shape[1:])
 
 
 def proved_by_cholesky(block: Integers, eigenvalue: int) -> bool:

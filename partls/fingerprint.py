@@ -5,7 +5,8 @@ from __future__ import annotations
 from formulations.instance import Instance
 from formulations.signs import SignPattern
 from partls.certificate_file import Problem
-from partls.verify import Data, spell
+from partls.exact_bounds import Data
+from partls.verify import spell
 
 
 def problem_of(instance: Instance, root: SignPattern) -> Problem:

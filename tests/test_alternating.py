@@ -15,7 +15,7 @@ from hypothesis import given, settings
 import partls
 from formulations import Instance, SignPattern, alpha_fixed, beta_fixed, from_coef
 from partls import InvalidInput, Status, progress
-from partls.search.halves import NonnegativeHalves
+from partls.search.halves import NonnegativeHalves, Split
 from partls.search.simplex_halves import SimplexHalves
 from partls.search.starts import STRATEGIES, Start, Starts
 from relaxations import UnconstrainedRelaxation
@@ -63,6 +63,21 @@ def check_partial_optimum(result: partls.Result, slack: float) -> None:
 
 
 # The halves
+
+
+def test_a_group_at_zero_is_sent_where_the_penalty_leaves_a_slope() -> None:
+    """Its shares are what the slope has beyond half the penalty, on the steeper side, relative to the largest."""
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(20, 5)), rng.normal(size=20)
+    reduction = Instance(X, y, [0, 0, 0, 1, 1], eta=1.0, penalty="l1", fit_intercept=False).reduction
+    split = Split(reduction, SignPattern.free(2))
+    v = np.where(reduction.labels == 1, [0, 0, 0, 0.25, 0.5], 0.0)
+    slope = reduction.R.T @ (reduction.z - reduction.R @ v)
+    beyond = {side: np.maximum(side * slope[:3] - reduction.l1[:3] / 2, 0.0) for side in (1, -1)}
+    side = split.signs(v)[0]
+    assert np.abs(slope[:3]).max() > reduction.l1[:3].max() / 2  # so that it is worth leaving zero
+    assert beyond[side].max() > 0
+    np.testing.assert_allclose(split.shares(v), [*beyond[side] / beyond[side].max(), 0.5, 1.0], rtol=1e-12)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -6,6 +6,7 @@ import ast
 import copy
 import gzip
 import json
+import random
 import sys
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -22,10 +23,11 @@ from typer.testing import CliRunner
 
 import partls
 from partls import InvalidInput, SignPattern, Status, VerificationError, exact_integers
-from partls.certificate_file import read_certificate, sealed
+from partls.certificate_file import Problem, read_certificate, sealed
 from partls.cli import app
+from partls.exact_bounds import Checker, Data
 from partls.fingerprint import data_of, problem_of
-from partls.verify import check_model_signs
+from partls.verify import check_cover, check_model_signs
 from tests.families import FAMILIES, correlated, overdetermined
 from tests.oracles import brute_force
 from tests.strategies import Tiny, instances
@@ -112,6 +114,40 @@ def badly_scaled() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     }
 
 
+EXTREME_OPTIONS: dict[str, dict[str, Any]] = {
+    "plain": {}, "no intercept": {"fit_intercept": False}, "weights": {"sample_weight": np.geomspace(1e-30, 1e30, 40)},
+    "small l2": {"eta": 1e-200}, "l1": {"eta": 1.0, "penalty": "l1"},
+    "large l1": {"eta": 1e100, "penalty": "l1", "penalize_intercept": True},
+}
+
+
+def test_an_objective_that_is_small_beside_the_target_is_proved_all_the_same(tmp_path: Path) -> None:
+    """The price of the intercept alone: to the search it vanishes beside the target, to the proof it does not."""
+    X = np.random.default_rng(0).normal(size=(12, 4))
+    options = {"eta": 1e-12, "penalty": "l1", "penalize_intercept": True}
+    for case in (Tiny(X, np.full(12, 3.7), (0, 0, 1, 1), options), Tiny(X, np.full(12, 1e9), (0, 0, 0, 0), options)):
+        certified(case, tmp_path / "c.json")
+        for mode in MODES:
+            answer = check(case, tmp_path / "c.json", mode=mode)
+            assert answer.objective == pytest.approx(1e-12 * case.y[0], rel=1e-9)
+            assert answer.lower_bound == pytest.approx(answer.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("options", EXTREME_OPTIONS)
+@pytest.mark.parametrize(
+    "scale", [(1.0, 1.0), (1e-30, 1.0), (1e-150, 1e120), (1e150, 1e-120), (1e-160, 1.0), (1e150, 1e120), (1.0, 1e-160)]
+)
+def test_data_at_the_ends_of_the_range_are_proved_without_reserve(
+    scale: tuple[float, float], options: str, tmp_path: Path
+) -> None:
+    """The reach of a coefficient may be 1e300 or 1e-300; prices are whole numbers in all cases."""
+    X, y = badly_scaled()["offset"]
+    case = Tiny((X - 1e6) * scale[0], (y - 1e6) * scale[1], (0, 1, 2) * 3, EXTREME_OPTIONS[options])
+    certified(case, tmp_path / "c.json")
+    for mode in MODES:
+        assert check(case, tmp_path / "c.json", mode=mode).contribution_limit is None
+
+
 @pytest.mark.parametrize("name", badly_scaled())
 def test_badly_scaled_data_are_proved_without_reserve(name: str, tmp_path: Path) -> None:
     case = Tiny(*badly_scaled()[name], (0, 1, 2) * 3)
@@ -126,8 +162,9 @@ def test_columns_dependent_but_for_their_last_bit_are_proved_within_a_limit(tmp_
     X = rng.normal(size=(30, 6))
     case = Tiny(np.column_stack([X, 0.1 * X[:, :3]]), rng.normal(size=30), (0, 0, 1, 1, 2, 2, 1, 2, 0))
     certified(case, tmp_path / "c.json")
-    limit = check(case, tmp_path / "c.json").contribution_limit
-    assert limit is not None and limit >= 2**20
+    stated = read_certificate(tmp_path / "c.json").limit
+    assert stated in (20, 40)
+    assert check(case, tmp_path / "c.json").contribution_limit == 2.0**stated
 
 
 def test_a_hard_search_is_proved_within_a_few_megabytes(tmp_path: Path) -> None:
@@ -138,7 +175,8 @@ def test_a_hard_search_is_proved_within_a_few_megabytes(tmp_path: Path) -> None:
     answer = check(case, tmp_path / "c.json.gz")
     assert answer == check(case, tmp_path / "c.json")
     assert answer.n_boxes > 10
-    assert (tmp_path / "c.json.gz").stat().st_size < (tmp_path / "c.json").stat().st_size < 10_000 * answer.n_boxes
+    assert answer.contribution_limit is None
+    assert (tmp_path / "c.json.gz").stat().st_size < (tmp_path / "c.json").stat().st_size < 2_000 * answer.n_boxes
 
 
 @pytest.mark.slow
@@ -148,6 +186,15 @@ def test_a_proof_of_twenty_groups_is_small(tmp_path: Path) -> None:
     certified(case, tmp_path / "c.json")
     assert check(case, tmp_path / "c.json").n_boxes >= 500
     assert (tmp_path / "c.json").stat().st_size < 10 * 2**20
+
+
+def test_small_whole_numbers_are_proved_to_the_last_bit(tmp_path: Path) -> None:
+    """Repeated columns, pivots and squared norms of one: the dual points are exact, and so is the bound."""
+    case = Tiny(np.array([[1.0, 1.0], [0.0, 0.0]]), np.array([3.0, 1.0]), (0, 1), {"fit_intercept": False})
+    certified(case, tmp_path / "c.json")
+    for mode in MODES:
+        answer = check(case, tmp_path / "c.json", mode=mode, gap_tol=0.0)
+        assert (answer.objective, answer.tolerance, answer.contribution_limit) == (1.0, 0.0, None)
 
 
 def test_signs_known_beforehand_bound_the_cover(tmp_path: Path) -> None:
@@ -382,10 +429,10 @@ def test_a_certificate_of_other_sizes_is_refused_even_with_the_hash_it_needs(tmp
     certified(case, tmp_path / "c.json")
     document = json.loads(tmp_path.joinpath("c.json").read_text())
     problem = {**document["problem"], "n_columns": 4}
-    data = verifier().Data.read(case.X, case.y, case.labels, None, "error")
+    data = Data.read(case.X, case.y, case.labels, None, "error")
     boxes = [{**box, "numerators": [0, *box["numerators"]]} for box in document["boxes"]]
     forged = {**document, "problem": problem, "coef": [0.0, *document["coef"]], "boxes": boxes}
-    forged["data"] = data.digest(verifier().Problem(**problem))
+    forged["data"] = data.digest(Problem(**problem))
     with pytest.raises(VerificationError, match="4 columns"):
         check(case, sealed(forged))
 
@@ -491,6 +538,14 @@ def test_files_that_are_no_certificates_are_refused(content: bytes, tmp_path: Pa
         read_certificate(path)
 
 
+def test_a_document_that_json_cannot_hold_is_refused(tmp_path: Path) -> None:
+    certified(overdetermined(2, n_columns=3), tmp_path / "c.json")
+    document = json.loads(tmp_path.joinpath("c.json").read_text())
+    for value in ({1, 2}, object(), 1j, {(): 1}):
+        with pytest.raises(InvalidInput, match="altered"):
+            read_certificate({**document, "coef": value})
+
+
 def test_a_truncated_file_is_refused_wherever_it_ends(tmp_path: Path) -> None:
     for name in ("c.json", "c.json.gz"):
         certified(overdetermined(2, n_columns=3), tmp_path / name)
@@ -542,26 +597,32 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 # The parts of the verifier
 
 
+def imported(module: str) -> Iterator[str]:
+    """Every module that one of ours names in an import."""
+    for node in ast.walk(ast.parse(MODULES.parent.joinpath(*module.split(".")).with_suffix(".py").read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0 and node.module
+            package = node.module in ("partls", "formulations", "relaxations")
+            yield from (f"{node.module}.{alias.name}" for alias in node.names) if package else (node.module,)
+
+
 def test_the_verifier_imports_no_solver() -> None:
-    """Only the standard library, NumPy and the readers of data and groups."""
-    readers = {"formulations.data", "formulations.errors", "formulations.partition"}
-    parts = ("verify", "certificate_file", "exact_integers")
-    allowed = readers | {f"partls.{part}" for part in parts}
-    for module in parts:
-        tree = ast.parse(MODULES.joinpath(f"{module}.py").read_text())
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            else:
-                names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            for name in names:
-                root = name.partition(".")[0]
-                assert root in sys.stdlib_module_names or name in allowed or root == "numpy", f"{module}: {name}"
-                assert name not in ("importlib", "ctypes"), f"{module}: {name}"
-
-
-def verifier() -> Any:
-    return sys.modules["partls.verify"]
+    """Only the standard library, NumPy and the readers of data and groups, which are followed to their own imports."""
+    checking = {"partls.verify", "partls.certificate_file", "partls.exact_bounds", "partls.exact_integers"}
+    reading = {f"formulations.{name}" for name in ("data", "errors", "partition", "partition_files")}
+    seen, pending = set(), ["partls.verify"]
+    while pending:
+        module = pending.pop()
+        seen.add(module)
+        for name in imported(module):
+            foreign = name.partition(".")[0] in {*sys.stdlib_module_names, "numpy"}
+            assert foreign or name in (checking | reading if module in checking else reading), f"{module}: {name}"
+            assert name not in ("importlib", "ctypes") or module in reading, f"{module}: {name}"
+            if not foreign and name not in seen:
+                pending.append(name)
+    assert seen == checking | reading
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -591,7 +652,7 @@ def test_the_size_of_a_target_is_what_the_intercept_leaves(fit_intercept: bool, 
     w = np.ones(len(case.y)) if weights is None else weights
     y = case.y + 5.0 - (w @ (case.y + 5.0) / w.sum() if fit_intercept else 0.0)
     for exact in (False, True):
-        size = verifier().Checker(data, problem, exact=exact).size
+        size = Checker(data, problem, exact=exact).size
         assert float(size) == pytest.approx(w @ y**2, rel=1e-11)
 
 
@@ -607,7 +668,7 @@ def test_no_penalty_bounds_a_column_without_a_group(penalty: str, penalize_inter
     assert instance.partition.labels.tolist() == [0, -1, 1, 1]
     data, problem = data_of(instance), problem_of(instance, SignPattern.free(instance.reduction.n_groups))
     for exact in (False, True):
-        checker = verifier().Checker(data, problem, exact=exact)
+        checker = Checker(data, problem, exact=exact)
         assert checker.unbounded.tolist() == ([1] if penalize_intercept else [1, 4])
         priced = [penalty == "l1" and grouped for grouped in (True, False, True, True, penalize_intercept)]
         assert [bool(half) for half in checker.half] == priced
@@ -625,13 +686,27 @@ def test_the_reach_of_a_coefficient_is_that_of_the_theory(penalty: str) -> None:
     norms = np.sqrt(np.square(X).sum(axis=0) + (eta if penalty == "l2" else 0.0))
     rho = np.sqrt(top) + np.linalg.norm(y) + size * norms[[0, 2, 3]].sum()
     for exact in (False, True):
-        checker = verifier().Checker(data, problem, exact=exact)
+        checker = Checker(data, problem, exact=exact)
         reach = [float(bound) for bound in checker.reach(top, k, None)]
         expected = [size, rho * 2 ** (k / 2) / np.linalg.norm(X[:, 1]), size, size]
         assert reach == pytest.approx(expected, rel=1e-9)
         assert checker.reach(top, None, None)[1] is None
         limited = checker.reach(top, None, 10)[1]
         assert float(limited) == pytest.approx(2**10 * np.linalg.norm(y) / np.linalg.norm(X[:, 1]), rel=1e-9)
+
+
+def test_powers_of_two_are_read_within_their_range(tmp_path: Path) -> None:
+    """A limit below 2^10 would leave out solutions that may be meant."""
+    certified(correlated(3), tmp_path / "c.json")
+    document = {**json.loads((tmp_path / "c.json").read_text()), "eigenvalue": None, "limit": None}
+    for field, allowed, refused in (("limit", (10, 512), (9, 513)), ("eigenvalue", (0, 512), (-1, 513))):
+        for value in allowed:
+            assert getattr(read_certificate(sealed({**document, field: value})), field) == value
+        for value in refused:
+            with pytest.raises(InvalidInput, match=f"{field} is malformed"):
+                read_certificate(sealed({**document, field: value}))
+    with pytest.raises(InvalidInput, match="limit is malformed"):
+        read_certificate(sealed({**document, "eigenvalue": 20, "limit": 20}))
 
 
 @pytest.mark.parametrize("field", ["eta", "objective", "tolerance"])
@@ -645,11 +720,18 @@ def test_numbers_below_zero_are_refused(field: str, tmp_path: Path) -> None:
         read_certificate(sealed(document))
 
 
-def test_digit_products_are_exact() -> None:
-    rng = np.random.default_rng(8)
-    A = np.array([[int(x) ** 7 * (-1) ** int(x) for x in row] for row in rng.integers(0, 2**60, (4, 5))], dtype=object)
-    B = np.array([[int(x) ** 3 for x in row] for row in rng.integers(-(2**50), 2**50, (5, 6))], dtype=object)
+@given(st.integers(0, 10**6), st.integers(1, 300), st.integers(1, 300))
+def test_digit_products_are_exact(seed: int, left: int, right: int) -> None:
+    """Of all lengths and signs, zeros and the largest digits among them."""
+    rng = random.Random(seed)
+
+    def drawn(bits: int) -> int:
+        return rng.choice([0, 1 - 2**bits, 2**bits - 1, rng.randint(-(2**bits), 2**bits)])
+
+    A = np.array([[drawn(left) for _ in range(5)] for _ in range(3)], dtype=object)
+    B = np.array([[drawn(right) for _ in range(4)] for _ in range(5)], dtype=object)
     assert (exact_integers.digit_product(A, B) == A @ B).all()
+    assert (exact_integers.digit_product(0 * A, B) == 0).all()
 
 
 @given(st.integers(0, 10**6), st.integers(1, 6), st.integers(0, 60))
@@ -698,17 +780,17 @@ def test_the_cover_is_judged_as_by_counting(n_groups: int, drawn: list[str]) -> 
         for vector in product("+-", repeat=n_groups)
     ]
     if all(count == 1 for count in counts):
-        verifier().check_cover("0" * n_groups, boxes)
+        check_cover("0" * n_groups, boxes)
     else:
         with pytest.raises(VerificationError, match=r"overlap|cover"):
-            verifier().check_cover("0" * n_groups, boxes)
+            check_cover("0" * n_groups, boxes)
 
 
 def test_complete_covers_of_every_shape_are_accepted() -> None:
-    verifier().check_cover("000", ["0+-", "-0+", "+-0", "+++", "---"])  # no group splits all of them
-    verifier().check_cover("+0", ["++", "+-"])
+    check_cover("000", ["0+-", "-0+", "+-0", "+++", "---"])  # no group splits all of them
+    check_cover("+0", ["++", "+-"])
     with pytest.raises(VerificationError, match="outside"):
-        verifier().check_cover("+0", ["+0", "-0"])
+        check_cover("+0", ["+0", "-0"])
 
 
 @pytest.mark.parametrize("options", [

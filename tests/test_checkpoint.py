@@ -254,7 +254,8 @@ def test_malformed_files_are_refused_whatever_their_digest(tmp_path: Path) -> No
     bad = {
         "version": [0, 2, True, "1", None], "data": ["", None, 5],
         "incumbent": ["", "0" * width, "+" * (width + 1), None, 3],
-        "closed": ["nan", "x", None, []], "counts": [None, [], {"nodes": -1}, {"nodes": "x"}],
+        "closed": ["nan", "x", None, []], "proved": ["nan", "inf", "-1e-9", "x", None],
+        "counts": [None, [], {"nodes": -1}, {"nodes": "x"}],
         "open": [None, 3, ["+"], [["+", "0.0"]], [["+" * (width + 1), "0.0", False]], [["+" * width, "0.0", 1]]],
     }
     for name, values in bad.items():

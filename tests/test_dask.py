@@ -86,6 +86,12 @@ def test_frames_series_and_several_targets() -> None:
     weighted = partls.solve(frame[features], frame["y"], GROUPS, sample_weight=frame["w"])
     assert mixed.objective == pytest.approx(weighted.objective, rel=OPTIMUM)
     assert mixed.instance.n_rows == 17  # few rows stand for all
+    kept = blocks[blocks["a"] > frame["a"].quantile(0.9)]  # blocks of unknown lengths, some of them empty
+    some = frame[frame["a"] > frame["a"].quantile(0.9)]
+    filtered = partls.solve(kept[features], kept["y"], GROUPS, sample_weight=kept["w"])
+    assert filtered.objective == pytest.approx(
+        partls.solve(some[features], some["y"], GROUPS, sample_weight=some["w"]).objective, rel=OPTIMUM
+    )
 
 
 def test_a_folder_of_parquet_files(tmp_path: Path) -> None:
@@ -132,6 +138,10 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
                             ((X, dd.from_array(np.ones(10), chunksize=6)), r"a block of y has [46] value")):
         with pytest.raises(InvalidInput, match=told):
             partls.solve(*arguments, GROUPS)
+    for weights, told in ((["a"] * 10, "sample_weight holds .*, not numbers"), (da.ones((10, 2)), "one-dimensional"),
+                          (np.ones(9), r"sample_weight has 9 value\(s\)"), (np.ones((10, 1)), "one-dimensional")):
+        with pytest.raises(InvalidInput, match=told):
+            partls.solve(X, np.ones(10), GROUPS, sample_weight=weights)
 
 
 def test_without_dask_the_message_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

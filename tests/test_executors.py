@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import joblib
@@ -111,6 +112,43 @@ def test_a_process_that_forgot_the_problem_gets_it_again(small_tasks: None, monk
 
     assert fingerprint(solved(executor=executor, progress=forget)) == alone()
     assert executor.n_problems > 1
+
+
+class Instant(executors.RemoteCrew):
+    """Two workers whose reports are there at once: each task is its own exploration, of a millisecond."""
+
+    sizes: tuple[int, ...] = ()
+
+    def n_workers(self) -> int:
+        return 2
+
+    def send(self, bundle: Any, order: Any, *, with_problem: bool) -> None:
+        self.sizes += (len(order.tasks),)
+        bundle.future = worker.Report(tuple(order.tasks), (0.001,) * len(order.tasks))
+
+    def receive(self, bundle: Any, seconds: float) -> Any:
+        return bundle.future
+
+
+def test_bundles_are_as_large_as_the_clock_and_the_other_workers_allow() -> None:
+    crew: Any = Instant(SimpleNamespace(packed=lambda: None), np.inf)  # type: ignore[arg-type]
+    for n_tasks in (30, 600, 6000):
+        tickets = [crew.submit(task) for task in range(n_tasks)]
+        assert [crew.wait(ticket, 0.0) for ticket in tickets] == list(range(n_tasks))
+        assert crew._n_waiting == 0
+    assert crew._seconds_per_task == pytest.approx(0.001, rel=0.05)
+    assert crew.sizes[0] == 1  # nothing is known yet
+    assert 200 < max(crew.sizes) <= 500  # half a second, and a third of a worker's share of what waits
+
+
+def test_a_process_keeps_the_last_two_problems(monkeypatch: pytest.MonkeyPatch) -> None:
+    known: dict[str, Any] = {}
+    monkeypatch.setattr(worker, "_explorers", known)
+    for key in "aabcbd":
+        made = worker._known(key, SimpleNamespace(explorers=object))  # type: ignore[arg-type]
+        assert made is known[key] is worker._known(key, None)
+    assert list(known) == ["c", "d"]
+    assert worker._known("a", None) is None
 
 
 @pytest.mark.parametrize("options", [{"node_limit": 700}, {"gap_tol": 0.02}, {"search": "best-first"}], ids=str)

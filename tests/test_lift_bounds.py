@@ -25,7 +25,7 @@ from relaxations import (
     SplitDNNRelaxation,
     named,
 )
-from relaxations.certify_lift import LiftedProblem, interior, lift_bound
+from relaxations.certify_lift import LiftedProblem, _margin, _positive_definite, interior, lift_bound
 from relaxations.conic import ConicBounder
 from relaxations.lift import solvers_for
 from tests.families import FAMILIES, correlated, mixed_target, overdetermined, split
@@ -352,3 +352,31 @@ def test_root_gaps_of_correlated_columns() -> None:
             closed[name].append((lift.prepare(instance).bound(root).value - floor) / (optimum - floor))
     assert np.median(closed["shor"]) >= 0.9
     assert np.median(closed["split-dnn"]) >= 0.99
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_box_of_the_improving_solutions_is_reached(seed: int) -> None:
+    """In a smaller box, what a dual vector lacks would be priced too low, and the bound be no bound."""
+    rng = np.random.default_rng(seed)
+    A, z, none = rng.normal(size=(9, 4)), rng.normal(size=9), np.zeros((4, 4), np.int8)
+    problem = LiftedProblem(A, z, 0.5, np.zeros(4), none[0], none, none.astype(bool), np.arange(4))
+    inner = interior(problem, np.zeros((4, 4)), np.zeros(4, bool))
+    assert inner is not None
+    inverse = np.linalg.inv(A.T @ A)
+    least = inverse @ A.T @ z
+    for i in range(4):
+        explained = float(np.square(A @ least).sum())  # which zero, the solution to improve on, leaves
+        x = least + np.sign(least[i]) * np.sqrt(explained / inverse[i, i]) * inverse[i]
+        assert np.square(A @ x - z).sum() + 0.5 == pytest.approx(problem.size)
+        assert abs(x[i]) <= inner.box[i] <= 1.02 * abs(x[i])
+
+
+def test_what_rounding_makes_definite_is_not_believed() -> None:
+    """Gram matrices of whole numbers, exact and singular: half of them have a Cholesky factor all the same."""
+    believed = 0
+    for seed in range(20):
+        rows = np.random.default_rng(seed).integers(-50, 51, (19, 20)).astype(float)
+        C = rows.T @ rows
+        believed += _positive_definite(C, 0.0)
+        assert not _positive_definite(C, _margin(C))
+    assert believed > 5

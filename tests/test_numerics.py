@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -359,6 +360,21 @@ def test_the_box_of_the_improving_solutions_is_tight(upper: float) -> None:
     assert (safe.box(scaled) >= np.abs(least) + reach * (1 - 1e-12)).all()
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_price_of_a_slope_is_paid_by_a_solution_that_improves(seed: int) -> None:
+    """Of all v with objective ``upper``, the one furthest along e pays it, and none pays more."""
+    rng = np.random.default_rng(seed)
+    reduction = Instance(rng.normal(size=(20, 4)), rng.normal(size=20), [0, 0, 1, 1]).reduction
+    safe, e = SafeBound(reduction), rng.normal(size=4)
+    least, inverse = safe.least_squares, np.linalg.inv(reduction.R.T @ reduction.R)
+    upper = 1.5 * reduction.objective(least) / reduction.scale
+    away = np.sign(e @ least) * inverse @ e / np.sqrt(e @ inverse @ e)
+    furthest = least + np.sqrt(upper / 3) * away  # a third of the objective is excess
+    assert reduction.objective(furthest) == pytest.approx(upper * reduction.scale)
+    assert safe._price(e, upper, 0.0) == pytest.approx(abs(e @ furthest), rel=1e-9)
+    assert safe._price(0.0 * e, upper, 0.0) == 0
+
+
 def test_the_box_of_dependent_columns_is_wide_and_the_penalty_narrows_it() -> None:
     X = np.column_stack([np.eye(4)[:, :2], np.eye(4)[:, :2].sum(axis=1)])
     y = np.array([3.0, 1.0, 2.0, 0.0])
@@ -373,3 +389,48 @@ def test_the_box_of_dependent_columns_is_wide_and_the_penalty_narrows_it() -> No
         assert (np.abs(coef) <= largest * (1 + 1e-6)).all()
         if penalty == "l1":  # which leaves the columns dependent: nothing else bounds them
             np.testing.assert_allclose(np.abs(coef), largest, rtol=1e-6)
+
+
+@pytest.mark.parametrize("penalty", ["none", "l2", "l1"])
+@pytest.mark.parametrize("scale", [(1e-200, 1.0), (1e-150, 1e-150), (1e150, 1e-150), (1e200, 1.0), (1.0, 1e150)])
+def test_squares_outside_of_the_range_of_floats_are_no_zeros(scale: tuple[float, float], penalty: str) -> None:
+    """In other units, the same solution."""
+    rng = np.random.default_rng(6)
+    X, y, labels, (x, t) = rng.normal(size=(20, 5)), rng.normal(size=20), (0, 0, 1, 1, 2), scale
+    kind = "l1" if penalty == "l1" else "l2"
+    unit = {"none": 0.0, "l2": x * x, "l1": x * t}[penalty]
+    ours = partls.solve(X * x, y * t, labels, eta=0.3 * min(unit, 1e308), penalty=kind)
+    if penalty != "none" and not 0 < unit < np.inf:  # no other penalty corresponds to it
+        return
+    theirs = partls.solve(X, y, labels, eta=0.3 * bool(unit), penalty=kind)
+    assert ours.coef * (x / t) == pytest.approx(theirs.coef, rel=COEFFICIENTS)
+    assert ours.objective == pytest.approx(t * t * theirs.objective, rel=OPTIMUM)
+    assert ours.lower_bound == pytest.approx(t * t * theirs.lower_bound, rel=OPTIMUM)
+
+
+@pytest.mark.parametrize("scale", [(5e-310, 1.0), (1e-200, 1e150), (0.0, 1.0)])
+@pytest.mark.parametrize("options", [{}, {"fit_intercept": False}, {"eta": 0.1}, {"eta": 0.1, "penalty": "l1"}])
+def test_columns_whose_coefficients_would_be_no_numbers_get_none(
+    scale: tuple[float, float], options: dict[str, Any], tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(6)
+    X, y = rng.normal(size=(20, 4)) * [scale[0], 1.0, scale[0], 1.0], rng.normal(size=20) * scale[1]
+    result = partls.solve(X, y, (0, 0, 1, 1), certificate=tmp_path / "c.json", **options)
+    alone = partls.solve(X[:, [1, 3]], y, (0, 1), **options)
+    assert result.coef[[0, 2]].tolist() == [0.0, 0.0]
+    assert result.objective == pytest.approx(alone.objective, rel=OPTIMUM)
+
+
+@pytest.mark.parametrize("penalize_intercept", [False, True])
+def test_a_penalty_beyond_every_scale_leaves_nothing(penalize_intercept: bool) -> None:
+    rng = np.random.default_rng(6)
+    X, y = 1e-150 * rng.normal(size=(20, 5)), 1e-150 * (rng.normal(size=20) + 1.0)
+    result = partls.solve(X, y, (0, 0, 1, 1, 2), eta=1e100, penalty="l1", penalize_intercept=penalize_intercept)
+    assert not result.coef.any()
+    mean = 0.0 if penalize_intercept else y.mean()
+    assert result.objective == pytest.approx(float(np.square(y - mean).sum()), rel=OPTIMUM)
+
+
+def test_a_target_whose_squares_overflow_is_refused() -> None:
+    with pytest.raises(partls.InvalidInput, match="y is too large"):
+        partls.solve(np.eye(3), [1e160, -1e160, 0.0], (0, 0, 1))

@@ -291,3 +291,15 @@ def test_branch_and_bound_returns_the_oracles_optimum(family: str) -> None:
     expected = member(family, 8)
     assert result.status is partls.Status.OPTIMAL
     assert result.objective == pytest.approx(expected.optimum(expected.root), rel=1e-9, abs=1e-12 * expected.size)
+
+
+def test_a_group_of_singular_curvature_is_priced_without_the_ridge() -> None:
+    """``h'x - x'Ex`` is at most w'Ew where h = 2Ew, and not a ridge's worth more."""
+    rng = np.random.default_rng(1)
+    reduction = Instance(rng.normal(size=(9, 3)), rng.normal(size=9), [0, 0, 1]).reduction
+    D = np.zeros((3, 3))
+    D[:2, :2] = np.outer([0.6, 0.3], [0.6, 0.3])
+    safe, w = PerspectiveCertificate(reduction, D), np.array([1.0, 0.5])
+    group = safe._groups[0]
+    depth = safe._depth(group, (2 * group.E @ w).astype(np.longdouble))
+    assert depth == pytest.approx(float(w @ group.E @ w), rel=1e-14)

@@ -15,6 +15,7 @@ import pytest
 import partls
 from formulations import Instance, SignPattern
 from partls import Status, branch_and_bound
+from partls.search import _walk
 from partls.search.branching import RULES, BoundScore, MaxViolation, StrongBranching, number_of_candidates
 from partls.search.generic import GenericExplorer
 from partls.search.incumbents import leaf
@@ -298,6 +299,11 @@ class Custom:
         assert isinstance(try_child(k, 1), float)
         self.chosen.append(k)
         return k
+
+
+def test_every_rule_names_its_ranking_to_the_kernel() -> None:
+    rankings = [rule.ranking for rule in (MaxViolation(), BoundScore(), StrongBranching())]
+    assert rankings == [_walk.MAX_VIOLATION, _walk.BOUND_SCORE, _walk.BOUND_SCORE]
 
 
 @pytest.mark.parametrize("last", [False, True])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import partls
-from partls.search.incumbents import _nearest_exact, exact_fit_nearby, leaf
+from partls.search.incumbents import _nearest_exact, exact_fit_nearby, leaf, plain_incumbent
 
 SHAPES = [(10, 40, 160), (10, 100, 400), (15, 150, 400), (20, 200, 400), (8, 60, 75), (6, 44, 83)]
 
@@ -54,3 +54,23 @@ def test_patterns_next_to_the_incumbent_keep_the_signs_known_beforehand() -> Non
         assert (best.v[reduction.labels == 0] <= 0).all()
         found += best.value < 0.9 * start.value
     assert found > 6  # turning the fifth group back pays
+
+
+def test_the_descent_of_l1_data_flips_what_it_may_until_nothing_is_better() -> None:
+    better = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(30, 20)) + rng.normal(size=(30, 1))
+        options = {"eta": 1e-3, "penalty": "l1", "fit_intercept": False}
+        reduction = partls.Instance(X, rng.normal(size=30), np.arange(20) % 10, **options).reduction
+        start = partls.SignPattern((-1, 1) * 5)
+        root = partls.SignPattern((-1, *[0] * 9))
+        found = plain_incumbent(reduction, root, [start], np.zeros(20))
+        assert (found.v[reduction.labels == 0] <= 0).all()
+        sums = np.bincount(reduction.labels, found.v)
+        signs = partls.SignPattern(tuple(int(sign) for sign in np.where(sums == 0, start.values, np.sign(sums))))
+        assert plain_incumbent(reduction, root, [signs], np.zeros(20)).value == pytest.approx(found.value)
+        stopped = plain_incumbent(reduction, root, [start], np.zeros(20), stop=lambda: True)
+        assert found.value <= stopped.value == leaf(reduction, start).value
+        better += found.value < 0.9 * stopped.value
+    assert better > 3
