@@ -146,8 +146,9 @@ class PatternSolver:
         reduction, points = self.reduction, block.coefs if self._native else None
         gap = block.values - block.certified
         tight = gap <= 1e-10 * block.values + 1e-13 * self._grouped.size  # not so if a broken tableau yields NaN
-        for i in np.flatnonzero(~tight & ~(block.certified >= cutoff)):
-            self.check()
+        for turn, i in enumerate(np.flatnonzero(~tight & ~(block.certified >= cutoff))):
+            if turn > 0:  # one is no reason to lose a block
+                self.check()
             pattern = SignPattern(tuple(block.patterns[i].tolist()))
             solution = leaf(reduction, pattern, None if points is None else Incumbent(inf, points[i]))
             bound = self._safe.value(solution.v, reduction.column_signs(pattern), solution.value)
