@@ -42,7 +42,7 @@ class DelimitedTable(Table):
             raise InvalidInput(f"{path} is neither text nor Parquet, Arrow, Feather or NPZ")
         self._delimiter = _checked_delimiter(delimiter) if delimiter else _found_delimiter(first)
         self._decimal = decimal
-        self._position: IO[bytes] | None = None
+        self._position: Any = None
         self._names: list[str] | None = None
         self._types: dict[str, pa.DataType] = {}
         if len(head) < _HEAD and len(text.splitlines()) < 2:
@@ -91,10 +91,16 @@ class DelimitedTable(Table):
         except (pa.ArrowInvalid, UnicodeDecodeError, EOFError, zlib.error, OSError) as error:
             raise self._explained(error) from None
 
-    def _stream(self) -> IO[bytes] | _Unpacked:
-        self._position = open(self.path, "rb")  # noqa: SIM115 -- the caller closes it
-        packed = self._position.read(2) == b"\x1f\x8b"
-        self._position.seek(0)
+    def _stream(self) -> Any:
+        """Return the file, unpacked: Arrow's own where that will do, for its threads outlive a pass that ends early.
+
+        A thread that still asks Python for bytes when the interpreter ends takes the whole process down.
+        """
+        import pyarrow as pa
+
+        with open(self.path, "rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+        self._position = open(self.path, "rb") if packed else pa.OSFile(self.path)  # noqa: SIM115 -- by the caller
         return _Unpacked(self._position, self.path) if packed else self._position
 
     def _head(self) -> bytes:
