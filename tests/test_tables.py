@@ -310,6 +310,12 @@ def test_memory_is_taken_in_small_pages_while_reading(built: bool, monkeypatch: 
         assert pa.default_memory_pool().backend_name == usual.backend_name
 
 
+def test_no_thread_of_arrow_asks_python_for_a_plain_file(tmp_path: Path) -> None:
+    """One that still does when the interpreter ends takes the process down, which nothing can catch."""
+    with open_table(text(tmp_path / "d.csv", "a,y\n1,2\n"))._stream() as stream:  # type: ignore[attr-defined]
+        assert isinstance(stream, pa.NativeFile)
+
+
 # Columns that are no numbers, and gaps
 
 

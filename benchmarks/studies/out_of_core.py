@@ -50,8 +50,8 @@ def page(rows: list[Row]) -> str:
         "peak beyond what the process held before the run; *rows kept* is the same fit with all rows in memory. The "
         "objectives are compared relative to each other, and to that of the same coefficients recomputed by the "
         "referee from the raw rows. A new process pays for the memory it touches first, nearly all of it in the "
-        "decoder of the first batch: some tenths of a second of the system's time on this machine, whatever the "
-        "rows, which tells only beside the shortest read."
+        "decoder of the first batch: some tenths of a second of the system's time on this virtual machine, whatever "
+        "the rows, which tells only beside the shortest read."
     )
     table = section("Files", markdown_table(headers, lines), _verdict(rows), command=COMMAND)
     return "\n\n".join([head("Out of core", text, rows), table]) + "\n"

@@ -42,12 +42,12 @@ class DelimitedTable(Table):
             raise InvalidInput(f"{path} is neither text nor Parquet, Arrow, Feather or NPZ")
         self._delimiter = _checked_delimiter(delimiter) if delimiter else _found_delimiter(first)
         self._decimal = decimal
-        self._position: IO[bytes] | None = None
+        self._position: Any = None
         self._names: list[str] | None = None
         self._types: dict[str, pa.DataType] = {}
         if len(head) < _HEAD and len(text.splitlines()) < 2:
             raise InvalidInput(f"{path} has a header but no rows")
-        with self._opened() as reader:
+        with self._opened(most=2 * _BLOCK) as reader:
             schema = reader.schema
         if "" in schema.names:  # as pandas writes its index
             self._names = [name or f"unnamed_{j}" for j, name in enumerate(schema.names, start=1)]
@@ -72,7 +72,8 @@ class DelimitedTable(Table):
         return self._position.tell() / size if self._position is not None and not self._position.closed else None
 
     @contextmanager
-    def _opened(self, columns: Sequence[str] | None = None, *, threads: bool = True, invalid: Any = None
+    def _opened(self, columns: Sequence[str] | None = None, *, threads: bool = True, invalid: Any = None,
+                most: int | None = None
                 ) -> Iterator[csv.CSVStreamingReader]:
         """Open the file for one pass; what goes wrong with it meanwhile is told in the user's terms."""
         import pyarrow as pa
@@ -86,21 +87,30 @@ class DelimitedTable(Table):
             strings_can_be_null=True, decimal_point=self._decimal, column_types=self._types, include_columns=columns
         )
         try:
-            with self._stream() as stream, csv.open_csv(stream, read, parse, convert) as reader:
-                yield reader
+            with self._stream() as stream:
+                in_python = most is not None and isinstance(stream, _Unpacked)
+                source = pa.BufferReader(stream.read(most)) if in_python else stream
+                with csv.open_csv(source, read, parse, convert) as reader:
+                    yield reader
         except (pa.ArrowInvalid, UnicodeDecodeError, EOFError, zlib.error, OSError) as error:
             raise self._explained(error) from None
 
-    def _stream(self) -> IO[bytes] | _Unpacked:
-        self._position = open(self.path, "rb")  # noqa: SIM115 -- the caller closes it
-        packed = self._position.read(2) == b"\x1f\x8b"
-        self._position.seek(0)
+    def _stream(self) -> Any:
+        """Return the file, unpacked: Arrow's own where that will do, for its threads outlive a pass that ends early.
+
+        A thread that still asks Python for bytes when the interpreter ends takes the whole process down.
+        """
+        import pyarrow as pa
+
+        with open(self.path, "rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+        self._position = open(self.path, "rb") if packed else pa.OSFile(self.path)  # noqa: SIM115 -- by the caller
         return _Unpacked(self._position, self.path) if packed else self._position
 
     def _head(self) -> bytes:
         try:
             with self._stream() as stream:
-                return stream.read(_HEAD)
+                return bytes(stream.read(_HEAD))
         except (EOFError, zlib.error, OSError) as error:
             raise InvalidInput(f"{self.path} is a damaged gzip file ({error})") from None
 
