@@ -147,8 +147,9 @@ class PatternSolver:
         near = Tolerances(1e-10, self._grouped.size)
         slack = near.relative * block.values + near.rounding * np.sqrt(np.maximum(block.values, 0.0)) + near.zero
         tight = block.values - block.certified <= slack  # not so if a broken tableau yields NaN
-        for i in np.flatnonzero(~tight & ~(block.certified >= cutoff)):
-            self.check()
+        for turn, i in enumerate(np.flatnonzero(~tight & ~(block.certified >= cutoff))):
+            if turn > 0:  # one is no reason to lose a block
+                self.check()
             pattern = SignPattern(tuple(block.patterns[i].tolist()))
             solution = leaf(reduction, pattern, None if points is None else Incumbent(inf, points[i]))
             bound = self._safe.value(solution.v, reduction.column_signs(pattern), solution.value)
