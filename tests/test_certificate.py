@@ -611,7 +611,8 @@ def imported(module: str) -> Iterator[str]:
 def test_the_verifier_imports_no_solver() -> None:
     """Only the standard library, NumPy and the readers of data and groups, which are followed to their own imports."""
     checking = {"partls.verify", "partls.certificate_file", "partls.exact_bounds", "partls.exact_integers"}
-    reading = {f"formulations.{name}" for name in ("data", "errors", "partition", "partition_files")}
+    named = ("data", "errors", "partition", "partition_files", "partition_forms", "placement")
+    reading = {f"formulations.{name}" for name in named}
     seen, pending = set(), ["partls.verify"]
     while pending:
         module = pending.pop()
