@@ -18,4 +18,4 @@ def load(module: str) -> Any:
 @cache
 def announce_compilation() -> None:
     """Say, once, that the kernel is being compiled."""
-    logger.warning("compiling the search kernel: about 20 seconds, once per installation")
+    logger.warning("compiling the search kernel: about 10 seconds, once per installation")

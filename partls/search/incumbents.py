@@ -16,7 +16,7 @@ from relaxations.active_set import GroupedProblem
 from relaxations.kernel import load
 from relaxations.sign_constrained import solve_signed
 
-_ROUNDS, _PAIRED, _NEARBY = 20, 6, 8
+_ROUNDS, _PAIRED, _NEARBY = 20, 3, 8
 _PLENTY = 1.7  # columns per row from which a fair share of the patterns fits exactly
 _PATTERNS, _STEPS = 8, 5  # tried for an exact fit, and factorisations for each
 _INSIDE, _WALL = 10.0, 0.1  # distance of the first point from the walls of its orthant; share kept on the way to one
