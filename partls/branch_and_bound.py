@@ -84,7 +84,7 @@ def _first_incumbent(grouped: GroupedProblem, root: SignPattern, options: Search
                      native: bool, deadline: float) -> Incumbent:
     """Return a feasible solution to start from."""
     reduction = grouped.reduction
-    relaxed = grouped.to_reduced(grouped.point)
+    relaxed = grouped.point
     candidates = [round_to_signs(relaxed, reduction.labels, root)]
     candidates += [options.start] if options.start is not None else []
     if native and len(root.undecided) <= _NO_LOCAL_SEARCH and options.time_limit is None and options.node_limit is None:

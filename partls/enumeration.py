@@ -108,7 +108,7 @@ class PatternSolver:
         if not hasattr(self, "_problem"):
             self._problem = _without_columns(self._grouped)
             self._workspace = nodes.make_workspace(self._problem)
-        M = len(self._grouped.order)
+        M = self.reduction.n_columns
         values, certified = np.empty(len(patterns)), np.empty(len(patterns))
         kept = np.zeros((len(patterns) if coefs else 0, M))
         best = np.full(1 + M, np.inf)
@@ -118,11 +118,7 @@ class PatternSolver:
         )
         if not self._grouped.reliable:  # what is rounded in a gradient is priced by boxes no longer small
             certified -= _GRADIENT * np.sqrt(values) * self._problem.box.sum()
-        in_order = None
-        if coefs:
-            in_order = np.zeros_like(kept)
-            in_order[:, self._grouped.order] = kept
-        return Block(patterns, values, certified, in_order, Incumbent(best[0], self._grouped.to_reduced(best[1:])))
+        return Block(patterns, values, certified, kept if coefs else None, Incumbent(best[0], best[1:]))
 
     def _solve_plain(self, patterns: NDArray[np.int8]) -> Block:
         """Solve each pattern by orthogonal factorisation: the L1 penalty and nearly dependent columns."""

@@ -35,13 +35,12 @@ _MAX_CONDITION = 1e6  # the tableau is an inverse of Q = R'R: beyond this its sq
 
 @dataclass(frozen=True, eq=False)
 class GroupedProblem:
-    """The kernel's view of a reduced problem: columns sorted by group, and the root tableau.
+    """The kernel's view of a reduced problem: where each group starts, a triangle, and the root tableau.
 
     ``reliable`` says whether the tableau has digits to spare; if not, use orthogonal factorisation instead.
     """
 
     reduction: Reduction
-    order: NDArray[np.intp]  # kernel column -> reduced column
     start: NDArray[np.int64]
     R: Floats
     z: Floats
@@ -59,7 +58,7 @@ class GroupedProblem:
     def box(self, upper: float) -> Floats:
         """Return a bound on each |v_j| over the solutions no worse than ``upper``."""
         if not self.passive.all():
-            return np.full(len(self.order), DEPENDENT_BOX * np.sqrt(self.size))
+            return np.full(len(self.point), DEPENDENT_BOX * np.sqrt(self.size))
         reach = np.sqrt(np.maximum(-np.diag(self.T) * max(upper - self.floor, 0.0), 0.0))
         return np.asarray(np.abs(self.point) + reach)
 
@@ -67,14 +66,14 @@ class GroupedProblem:
         """Return the kernel's data for a search among the solutions no worse than ``upper``."""
         kernel = load("relaxations._tableau")
         norm = float(np.sqrt(self.size))
-        state = np.zeros((kernel.STATE_ROWS, len(self.order)))
+        state = np.zeros((kernel.STATE_ROWS, len(self.point)))
         state[kernel.DIAGONAL] = np.diag(self.T)
         state[kernel.POINT] = self.point
         state[kernel.PASSIVE] = self.passive
         problem: Problem = kernel.Problem(
             self.R, self.z, self.reduction.rest, self.size, self.start, self.box(upper), self.T, state, self.floor,
             _WRONG_SIGN * norm, _TIE * norm, _SLACK * self.floor, not self.passive.all(),
-            np.zeros(len(self.order)) if diagonal is None else diagonal, diagonal is not None,
+            np.zeros(len(self.point)) if diagonal is None else diagonal, diagonal is not None,
         )
         return problem
 
@@ -82,33 +81,25 @@ class GroupedProblem:
         """Return a diagonal below R'R that strengthens the bound of undecided groups; None for dependent columns."""
         if not self.passive.all():
             return None
-        labels = self.reduction.labels[self.order]
-        return optimal_diagonal(self.R.T @ self.R, -self.T, self.point, labels)
-
-    def to_reduced(self, kernel_point: Floats) -> Floats:
-        """Return the point in the reduction's column order."""
-        v = np.zeros(len(self.order))
-        v[self.order] = kernel_point
-        return v
+        return optimal_diagonal(self.R.T @ self.R, -self.T, self.point, self.reduction.labels)
 
 
 def group_columns(reduction: Reduction) -> GroupedProblem:
-    """Return the kernel's problem: sorted columns, triangular again, with the tableau of a maximal independent set.
+    """Return the kernel's problem: a triangle, and the tableau of a maximal independent set of its columns.
 
     The tableau comes from a pivoted orthogonal factor, never from Q = R'R, whose condition is squared.
     """
-    order = np.argsort(reduction.labels, kind="stable")
-    start = np.searchsorted(reduction.labels[order], np.arange(reduction.n_groups + 1))
-    R, z = reduction.R[:, order], reduction.z
-    if np.tril(R, -1).any():
+    start = np.searchsorted(reduction.labels, np.arange(reduction.n_groups + 1))
+    R, z = reduction.R, reduction.z
+    if np.tril(R, -1).any():  # fewer rows than columns
         Q, R = qr(R, mode="economic")
         z = Q.T @ z
     T, passive, point, condition = _tableau(R, z)
     residual = z - R @ point
     floor = float(residual @ residual) + reduction.rest
     return GroupedProblem(
-        reduction, order, start.astype(np.int64), np.array(R, order="C"), np.array(z), T, passive, point,
-        floor, reliable=condition <= _MAX_CONDITION,
+        reduction, start.astype(np.int64), np.array(R, order="C"), np.array(z), T, passive, point, floor,
+        reliable=condition <= _MAX_CONDITION,
     )
 
 
@@ -208,12 +199,12 @@ class ActiveSetBounder:
             return self._orthogonal.bound(signs, cutoff=cutoff)
         began = time.perf_counter()
         tableau, kernel, red = self._tableau, self._kernel, self._reduction
-        S = np.empty((tableau.STATE_ROWS, len(self._grouped.order)))
+        S = np.empty((tableau.STATE_ROWS, self._reduction.n_columns))
         status, value, certified = self._one_node.bound_node(
             self._problem, np.array(signs.values, np.int8), cutoff / red.scale, S
         )
         if status == kernel.UNFINISHED or value - certified > _LOOSE * value + _SLACK * self._grouped.size:
             return self._orthogonal.bound(signs, cutoff=cutoff)
-        v = self._grouped.to_reduced(S[tableau.POINT] * S[tableau.PASSIVE])
+        v = S[tableau.POINT] * S[tableau.PASSIVE]
         reached = BoundStatus.CUTOFF if status == kernel.PRUNED else BoundStatus.OPTIMAL
         return Bound(certified * red.scale, max(value, certified) * red.scale, v, reached, time.perf_counter() - began)

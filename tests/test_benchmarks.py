@@ -194,6 +194,14 @@ def test_the_page_of_the_relaxations_shows_shares_and_trees():
     assert page.count("| 2 of 2 |") == 2 and ", 0 with a fault." in page
 
 
+def test_the_page_of_the_certificates_sets_checking_beside_solving():
+    case = replace(studies()["certificates"].cases(quick=True)[0], seeds=1)
+    rows = [row for seed_rows in run_case(case) for row in seed_rows]
+    assert [row["status"] for row in rows] == ["optimal"] * 4 and not any(is_wrong(row) for row in rows)
+    page = studies()["certificates"].page(rows)
+    assert page.count("x |") == 2 and "4 runs, 0 with a fault." in page
+
+
 def test_a_peer_without_a_penalty_says_so():
     assert methods()["reference_bnb"]().reason_to_skip(replace(tiny(0), eta=1.0)) == "takes no penalty"
 

@@ -12,13 +12,11 @@ import relaxations
 from benchmarks.contract import Answer, Method, Problem
 from benchmarks.methods.ours import Bnb
 from formulations import Instance, SignPattern
-from relaxations import Adaptive, ByDepth, CheapThenStrong, Fixed, PerspectiveRelaxation, UnconstrainedRelaxation
+from relaxations import Adaptive, ByDepth, CheapThenStrong, Fixed, PerspectiveRelaxation
 
-STRENGTHENED = UnconstrainedRelaxation(strengthen=True)
 BOUNDS = {
     **{name: relaxations.named(name) for name in relaxations.MEMBERS},
     **{f"perspective {D}": PerspectiveRelaxation(D=D) for D in ("lambda-min", "bj", "diagonal", "block")},
-    "strengthened": STRENGTHENED,
 }
 SEARCHES = {
     **BOUNDS,

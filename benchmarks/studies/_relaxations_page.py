@@ -21,6 +21,7 @@ NAMES = {
     "tree-subset-sum": "Trees: subset sums",
     "tree-penalised": "Trees: fewer rows than columns, eta = 30",
     "tree-penalised-more": "Trees: fewer rows than columns, eta = 100",
+    "tree-strong-penalty": "Trees: N = 200, M = 60, K = 20, eta = 10000",
     "order-uncorrelated": "Order and branching rule, uncorrelated",
     "order-correlated": "Order and branching rule, correlation 0.9",
 }

@@ -70,6 +70,8 @@ def _tree_cases() -> list[Case]:
              time_limit=20),
         Case("tree-penalised-more", "synthetic", {"N": 60, "M": 100, "K": 33, "eta": 100.0}, searches(PENALISED),
              seeds=2, time_limit=20),
+        Case("tree-strong-penalty", "synthetic", {"N": 200, "M": 60, "K": 20, "eta": 1e4}, searches(PENALISED[:2]),
+             seeds=3, time_limit=20),
     ]
 
 

@@ -48,7 +48,7 @@ class CompiledExplorer:
         kernel, nodes, K = self._kernel, load("partls.search._node"), self._grouped.reduction.n_groups
         if not hasattr(self._local, "workspace"):
             self._local.workspace = nodes.make_workspace(self._problem)
-        best = np.empty(len(self._grouped.order))
+        best = np.empty(self._grouped.reduction.n_columns)
         bounds = np.array([incumbent.value, np.inf])
         counts = np.zeros(nodes.N_COUNTS, np.int64)
         open_signs = np.zeros((K + 3 + _DOUBTFUL_AT_ONCE, K), np.int8)
@@ -58,7 +58,7 @@ class CompiledExplorer:
             node_budget, stop, counts, open_signs, open_values,
         )
         if bounds[0] < incumbent.value:
-            incumbent = Incumbent(float(bounds[0]), self._grouped.to_reduced(best))
+            incumbent = Incumbent(float(bounds[0]), best)
         left = [
             Subtree(SignPattern(tuple(signs.tolist())), float(value), doubtful=bool(np.isnan(value)))
             for signs, value in zip(open_signs[:n_open], open_values[:n_open], strict=True)

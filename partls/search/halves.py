@@ -140,7 +140,7 @@ class NonnegativeHalves:
         kernel, problem, workspace = self._flipping
         best, bounds = np.zeros(len(v)), np.array([np.inf, np.inf])
         kernel.improve(problem, workspace, np.array(signs.values, np.int8), best, bounds, _FLIP_ROUNDS, 0)
-        return self._bounder.grouped.to_reduced(best)
+        return best
 
     @cached_property
     def _flipping(self) -> tuple[Any, Any, Any]:

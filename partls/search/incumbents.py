@@ -98,12 +98,12 @@ def compiled_incumbent(grouped: GroupedProblem, root: SignPattern, candidates: l
     flips, nodes = load("partls.search._flips"), load("partls.search._node")
     problem = grouped.kernel_problem(grouped.size)
     workspace = nodes.make_workspace(problem, levels=1)
-    best, bounds = np.zeros(len(grouped.order)), np.array([np.inf, np.inf])
+    best, bounds = np.zeros(grouped.reduction.n_columns), np.array([np.inf, np.inf])
     free = len(root.undecided) == len(root)
     for pattern in candidates:
         signs = np.array(pattern.values, np.int8)
         flips.improve(problem, workspace, signs, best, bounds, _ROUNDS if free else 0, _PAIRED)
-    return Incumbent(float(bounds[0]), grouped.to_reduced(best))
+    return Incumbent(float(bounds[0]), best)
 
 
 def exact_fit_nearby(reduction: Reduction, root: SignPattern, incumbent: Incumbent, tolerance: float) -> Incumbent:
