@@ -68,6 +68,7 @@ AREAS: dict[str, Choice] = {  # what is mutated, and the tests that have to noti
     "relaxations/certify_lift.py": ("tests/test_lift_bounds.py", "test"),
     "relaxations/certify_perspective.py": ("tests/test_perspective_bounds.py", "test"),
     "partls/branch_and_bound.py": SEARCH,
+    "partls/search/tree.py": SEARCH,
     "partls/search/subtree.py": SEARCH,
     "partls/search/frontier.py": SEARCH,
     "partls/search/explorers.py": SEARCH,

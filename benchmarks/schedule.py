@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from partls import branch_and_bound
+from partls.search import tree
 from partls.search.executors import BUNDLES_EACH
 from partls.search.window import window_and_budget
 
@@ -84,8 +84,8 @@ def enlarged(steps: Sequence[Step], nodes: int, factor: int) -> list[Step]:
     schedule: list[Step] = []
     explored, merged, in_hand = float(nodes), 0, []
     while explored < nodes * factor:
-        usual = branch_and_bound._DEPTH_FIRST_BUDGET
-        window, budget = window_and_budget(int(explored), len(steps) + merged, branch_and_bound._ROUND, usual)
+        usual = tree._DEPTH_FIRST_BUDGET
+        window, budget = window_and_budget(int(explored), len(steps) + merged, tree._ROUND, usual)
         size = budget / usual
         while len(in_hand) < window:
             schedule.append(Step(merged, size * rng.choice(steps).seconds))

@@ -31,6 +31,7 @@ _BLOCK_ROWS = 1024  # a block and its reflectors stay in cache; larger blocks ga
 _PANEL = 12
 DEPENDENT = 1e-13  # of a column's norm: what rounding leaves of one that depends on others; more than that is data
 _LARGEST = 510  # power of two, of a number whose square is one too
+_SMALLEST_SQUARE = 1e-250  # of columns whose squares lose nothing to the ends of the range of floats
 _REACH = 1000  # power of two: a column so small beside y has coefficients that are no floating-point numbers
 _EXPLAINED = 1e-13  # of a column's norm: what is left of one that the free columns explain
 _RANK_TOLERANCE = 1e-12  # of a free column's own norm: below it the column repeats the free ones before it
@@ -198,8 +199,9 @@ def reduce(instance: Instance, *, like: Reduction | None = None) -> Reduction:
     e_y = max(int(exponents[-1]), -_LARGEST) if like is None else (int(np.frexp(like.scale)[1]) - 1) // 2
     exponents[-1] = e_y
     beyond = np.append(e_y - exponents[:-1] > _REACH, False)
-    rows, exponents = np.where(beyond, 0.0, rows), np.where(beyond, 0, exponents)
-    free_block, rows = _eliminate(np.ldexp(rows, -exponents), n_free, order[:n_free], e_y - exponents[:n_free])
+    if beyond.any():
+        rows, exponents = np.where(beyond, 0.0, rows), np.where(beyond, 0, exponents)
+    free_block, rows = _eliminate(_scaled(rows, -exponents), n_free, order[:n_free], e_y - exponents[:n_free])
     # What the free columns explain is gone: rounding is not a column, and the rest gets norm about one again.
     rows = np.where(np.linalg.norm(rows, axis=0) > _EXPLAINED, rows, 0.0) if n_free else rows
     again = _exponents(rows)[:-1] if like is None else e_y - like._exponents - exponents[n_free:-1]
@@ -227,9 +229,20 @@ def _height(rows: Floats) -> int:
 
 def _exponents(rows: Floats) -> NDArray[np.intp]:
     """Return e with ``2^-e`` times each column's norm in [1, 2); zero for a zero column."""
+    with np.errstate(over="ignore", under="ignore"):
+        squares = np.einsum("ij,ij->j", rows, rows)
+    if squares.size and squares.min() > _SMALLEST_SQUARE and squares.max() < 1.0 / _SMALLEST_SQUARE:
+        return np.asarray(np.frexp(np.sqrt(squares))[1] - 1, dtype=np.intp)
     largest = np.frexp(np.abs(rows).max(axis=0, initial=0.0))[1]  # squares of the rows as they are may be zero
-    norms = np.linalg.norm(np.ldexp(rows, -largest), axis=0)
+    norms = np.linalg.norm(_scaled(rows, -largest), axis=0)
     return np.where(norms > 0, largest + np.frexp(norms)[1] - 1, 0).astype(np.intp)
+
+
+def _scaled(rows: Floats, exponents: NDArray[np.intp]) -> Floats:
+    """Return the columns times ``2^exponents``, exactly."""
+    if np.abs(exponents).max(initial=0) <= _REACH:
+        return np.asarray(rows * np.ldexp(1.0, exponents))
+    return np.asarray(np.ldexp(rows, exponents))  # slow, but it takes every exponent
 
 
 def _blocks(instance: Instance, order: NDArray[np.intp], *, groups: bool = True) -> Iterator[Floats]:

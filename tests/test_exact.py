@@ -18,6 +18,7 @@ import partls
 from formulations import SignPattern
 from formulations.reduction import Reduction
 from partls import branch_and_bound
+from partls.search import tree
 from partls.search.compiled import CompiledExplorer
 from partls.search.incumbents import leaf
 from partls.search.subtree import Incumbent
@@ -44,7 +45,7 @@ def worst_start(reduction: Reduction, root: SignPattern) -> Incumbent:
 
 def make_hard(patch: pytest.MonkeyPatch) -> None:
     """Let branch and bound start badly and search in rounds of a few nodes, strengthening the bound early."""
-    begin = branch_and_bound._Search.__init__
+    begin = tree.TreeSearch.__init__
 
     def in_small_units(self: Any, *args: Any, **kwargs: Any) -> None:
         begin(self, *args, **kwargs)
@@ -52,10 +53,10 @@ def make_hard(patch: pytest.MonkeyPatch) -> None:
         assert self._budget > 2
         self._first_budget, self._budget = 1, 2
 
-    patch.setattr(branch_and_bound._Search, "__init__", in_small_units)
+    patch.setattr(tree.TreeSearch, "__init__", in_small_units)
     patch.setattr(branch_and_bound, "_first_incumbent", lambda g, root, *_: worst_start(g.reduction, root))
-    patch.setattr(branch_and_bound, "_STRENGTHEN_AFTER", 4)
-    patch.setattr(branch_and_bound, "_ROUND", 3)
+    patch.setattr(tree, "_STRENGTHEN_AFTER", 4)
+    patch.setattr(tree, "_ROUND", 3)
 
 
 @pytest.fixture

@@ -20,8 +20,8 @@ import pytest
 import partls
 from benchmarks.schedule import Recorder, Step, enlarged, replay
 from formulations.equivalent_rows import compact
-from partls import InvalidInput, Status, WorkersLost, branch_and_bound
-from partls.search import executors, worker
+from partls import InvalidInput, Status, WorkersLost
+from partls.search import executors, tree, worker
 from partls.search.crew import Threads
 from partls.search.window import window_and_budget
 from relaxations.unconstrained import UnconstrainedRelaxation
@@ -34,8 +34,8 @@ from tests.tolerances import REDUCTION
 @pytest.fixture
 def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hand out many small tasks early, so that a small tree is one for many workers."""
-    monkeypatch.setattr(branch_and_bound, "_DEPTH_FIRST_BUDGET", 16)
-    monkeypatch.setattr(branch_and_bound, "_STRENGTHEN_AFTER", 100)
+    monkeypatch.setattr(tree, "_DEPTH_FIRST_BUDGET", 16)
+    monkeypatch.setattr(tree, "_STRENGTHEN_AFTER", 100)
     monkeypatch.setattr(executors, "_BUNDLE_SECONDS", 0.02)
 
 
@@ -160,7 +160,7 @@ def test_limits_end_the_same_tree_at_the_same_node(options: dict[str, Any], smal
 @pytest.mark.parametrize("family", ["l1", "conditioned", "duplicates", "integers"])
 def test_ties_and_hard_numbers_are_decided_alike(family: str, small_tasks: None,
                                                  monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(branch_and_bound, "_STRENGTHEN_AFTER", 2)
+    monkeypatch.setattr(tree, "_STRENGTHEN_AFTER", 2)
     for seed in range(6):
         case = FAMILIES[family](seed)
         assert fingerprint(solved(case)) == fingerprint(solved(case, executor=OneByOne()))

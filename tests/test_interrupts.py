@@ -179,7 +179,7 @@ def test_other_threads_touch_no_handler(keyboard: None) -> None:
 
 def test_a_raised_interrupt_still_ends_the_run_in_good_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """A program with a handler of its own, which raises while this thread waits for others."""
-    from partls import branch_and_bound
+    from partls.search import tree
     from partls.search.crew import Threads
 
     case = correlated(3, n_rows=60, n_columns=40, n_groups=16)
@@ -188,7 +188,7 @@ def test_a_raised_interrupt_still_ends_the_run_in_good_order(monkeypatch: pytest
         monkeypatch.undo()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(branch_and_bound, "_FIRST_WORK", 0.0)
+    monkeypatch.setattr(tree, "_FIRST_WORK", 0.0)
     monkeypatch.setattr(Threads, "wait", raising)
     result = partls.solve(case.X, case.y, case.labels, method="bnb", relaxation="unconstrained")
     assert result.status is Status.INTERRUPTED

@@ -23,6 +23,7 @@ from rich.console import Console
 import partls
 from partls import Status, branch_and_bound, progress
 from partls.enumeration import PatternSolver
+from partls.search import tree
 from partls.search.compiled import CompiledExplorer
 from tests.families import FAMILIES, correlated, reachable
 from tests.strategies import Tiny
@@ -132,8 +133,8 @@ def test_a_loose_gap_is_reached_and_said(gap_tol: float, order: str) -> None:
 @pytest.mark.parametrize("gap_tol", [0.3, 0.1, 0.03, 0.01, 0.0])
 def test_the_search_stops_only_on_what_it_can_certify(gap_tol: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Many small rounds and a bound strengthened at once: open subtrees promise more than plain least squares."""
-    monkeypatch.setattr(branch_and_bound, "_STRENGTHEN_AFTER", 2)
-    monkeypatch.setattr(branch_and_bound, "_BEST_FIRST_BUDGET", 2)
+    monkeypatch.setattr(tree, "_STRENGTHEN_AFTER", 2)
+    monkeypatch.setattr(tree, "_BEST_FIRST_BUDGET", 2)
     for seed in range(6):
         case = correlated(seed, n_rows=80, n_columns=70, n_groups=14, corr=0.3)
         result = solved(case, gap_tol=gap_tol, search="best-first")
@@ -184,7 +185,7 @@ def test_an_interrupted_search_loses_no_subtree(
 ) -> None:
     """What was in hand when the key was pressed is still open: its bound counts. Here all of it was in hand."""
     optimum()
-    monkeypatch.setattr(branch_and_bound, "_ROUND", 10**6)
+    monkeypatch.setattr(tree, "_ROUND", 10**6)
     calls = press(monkeypatch, place, call)
     result = solved(hard(), n_jobs=n_jobs)
     assert len(calls) >= call

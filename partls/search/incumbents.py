@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import lapack
 
 from formulations.data import Floats
 from formulations.reduction import Reduction
@@ -80,13 +80,12 @@ def _exact_within(reduction: Reduction, signs: NDArray[np.int_], shortest: Float
 def _nearest_exact(A: Floats, z: Floats, point: Floats, metric: Floats) -> Floats | None:
     """Return the x with ``A x = z`` nearest to ``point`` in the norm of ``x / metric``; None for dependent rows."""
     B = A * metric
-    try:
-        factor = cho_factor(B @ B.T, overwrite_a=True, check_finite=False)
-    except LinAlgError:
+    factor, failed = lapack.dpotrf((B @ B.T).T, overwrite_a=True)
+    if failed:
         return None
     x = point
     for _ in range(2):  # the second step takes away what the first one has rounded
-        x = x + metric * (B.T @ cho_solve(factor, z - A @ x, check_finite=False))
+        x = x + metric * (B.T @ lapack.dpotrs(factor, z - A @ x)[0])
     return x
 
 
