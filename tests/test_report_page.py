@@ -270,6 +270,7 @@ def test_charts_are_read_by_keys_and_pointer(page, model):
     page.point_at(charts[2])
     assert "residual" in page.tip() and "row" in page.tip()
     page.run("arguments[0].focus()", page.one("#search svg"))
+    page.settle()  # the page scrolls there, under a pointer that still rests on another chart
     page.press("END")
     assert f"best {model.objective_:,.6g}"[:9] in page.tip()
 
