@@ -192,7 +192,7 @@ def test_a_killed_search_goes_on(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_fifty_kills_of_long_searches_cost_an_interval_each(tmp_path: Path) -> None:
     """Every resumed search is killed again, until it ends by itself; then another one begins."""
-    size, interval, rng = "230x180x30", 0.5, np.random.default_rng(0)
+    size, interval, rng = "300x260x44", 0.5, np.random.default_rng(0)
     whole = run_and_kill(tmp_path / "whole", size, inf, inf)
     status, objective = whole.answer
     print(f"\nundisturbed: {whole.rounds[-1][1] - whole.rounds[0][1]:.1f} s, {whole.rounds[-1][0]:,} nodes")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import gc
 import gzip
 import io
+import os
 import zipfile
 from decimal import Decimal
 from pathlib import Path
@@ -12,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from pyarrow import feather, parquet
+from pyarrow import csv, feather, parquet
 
 from partls import InvalidInput
 from partls.preparation import Gaps, Preparation, prepare
@@ -139,7 +142,8 @@ def test_latin_1_is_asked_for(tmp_path: Path) -> None:
     path = text(tmp_path / "d.csv", "größe,y\n1,2\n3,4\n".encode("latin-1"))
     assert "is not UTF-8 text; if an older program wrote it, try --encoding latin-1" in refused(open_table, path)
     assert rows(path, encoding="latin-1").columns == ("größe",)
-    assert '--encoding "latin-9999" is unknown' in refused(open_table, path, encoding="latin-9999")
+    for unknown in ("latin-9999", "hex"):  # hex is a codec, but not of text
+        assert f'--encoding "{unknown}" is unknown' in refused(open_table, path, encoding=unknown)
 
 
 def test_latin_1_far_down_a_text_column(tmp_path: Path) -> None:
@@ -155,7 +159,7 @@ def test_an_unnamed_column_gets_a_name_that_can_be_dropped(tmp_path: Path) -> No
 
 
 def test_whole_numbers_may_turn_into_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delimited, "_BLOCK", 1 << 10)  # the first block decides about types
+    monkeypatch.setattr(delimited, "_LONGEST", 1 << 10)  # the first block decides about types
     path = text(tmp_path / "d.csv", "a,b,y\n" + "1,,2\n" * 1000 + "1.5,7,2e1\n")
     got = rows(path, missing="drop")
     np.testing.assert_array_equal(got.X, [[1.5, 7]])
@@ -185,14 +189,14 @@ HEADERS = {
 
 @pytest.mark.parametrize(("content", "message"), HEADERS.values(), ids=HEADERS)
 def test_hostile_files(content: bytes, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delimited, "_BLOCK", 1 << 12)
+    monkeypatch.setattr(delimited, "_LONGEST", 1 << 12)
     told = refused(rows, text(tmp_path / "d.csv", content))
     assert message in told
     assert "d.csv" in told
 
 
 def test_the_row_of_a_wrong_length_is_found_far_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delimited, "_BLOCK", 1 << 12)
+    monkeypatch.setattr(delimited, "_LONGEST", 1 << 12)
     path = text(tmp_path / "d.csv", b"a,y\n" + b"1,2\n" * 5000 + b"1\n" + b"1,2\n" * 5000)
     assert "line 5002 has 1 cell(s), the header has 2" in refused(rows, path)
 
@@ -273,10 +277,18 @@ def test_a_table_without_rows(name: str, tmp_path: Path) -> None:
     assert "has a header but no rows" in refused(rows, write(tmp_path / name, frame().iloc[:0]))
 
 
+def most_held(path: Path) -> int:
+    """Return the bytes that pyarrow holds at most while a file is read."""
+    table, pool, most = open_table(path), pa.default_memory_pool(), 0
+    before = pool.bytes_allocated()
+    for _ in table.batches(table.columns):
+        most = max(most, pool.bytes_allocated() - before)
+    return most
+
+
 @pytest.mark.parametrize("suffix", [".parquet", ".feather"])
 def test_memory_stays_flat_however_long_the_file(suffix: str, tmp_path: Path) -> None:
-    """The bytes that pyarrow holds at once, for ten times the rows."""
-    pool, held = pa.default_memory_pool(), []
+    held = []
     for n_rows in (100_000, 1_000_000):
         data = pa.table({name: np.random.default_rng(0).normal(size=n_rows) for name in "aby"})
         path = tmp_path / f"{n_rows}{suffix}"
@@ -285,12 +297,19 @@ def test_memory_stays_flat_however_long_the_file(suffix: str, tmp_path: Path) ->
         else:
             feather.write_feather(data, path, compression="lz4", chunksize=50_000)
         del data
-        table, most = open_table(path), 0
-        before = pool.bytes_allocated()
-        for _ in table.batches(table.columns):
-            most = max(most, pool.bytes_allocated() - before)
-        held.append(most)
+        held.append(most_held(path))
     assert held[1] < 1.5 * held[0] + (4 << 20)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_memory_for_text_is_bounded_by_the_blocks_read_ahead(packed: bool, tmp_path: Path) -> None:
+    """Arrow reads 32 of them ahead of whoever is slower, and parses one per core; the file has 160."""
+    columns = {name: np.random.default_rng(0).normal(size=1_000_000) for name in "aby"}
+    path = tmp_path / "d.csv"
+    with gzip.open(path, "wb", 1) if packed else path.open("wb") as file:
+        for _ in range(3):
+            csv.write_csv(pa.table(columns), file, csv.WriteOptions(include_header=not file.tell()))
+    assert most_held(path) < (48 + 3 * (os.cpu_count() or 1)) << 20
 
 
 @pytest.mark.parametrize("built", [True, False])
@@ -310,10 +329,82 @@ def test_memory_is_taken_in_small_pages_while_reading(built: bool, monkeypatch: 
         assert pa.default_memory_pool().backend_name == usual.backend_name
 
 
-def test_no_thread_of_arrow_asks_python_for_a_plain_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "utf-16"])
+def test_no_thread_of_arrow_asks_python_for_bytes(packed: bool, encoding: str, tmp_path: Path) -> None:
     """One that still does when the interpreter ends takes the process down, which nothing can catch."""
-    with open_table(text(tmp_path / "d.csv", "a,y\n1,2\n"))._stream() as stream:  # type: ignore[attr-defined]
-        assert isinstance(stream, pa.NativeFile)
+    content = "größe,y\n1,2\n".encode(encoding)
+    path = text(tmp_path / "d.csv", gzip.compress(content) if packed else content)
+    table = open_table(path, encoding=encoding)
+    assert table.columns == ("größe", "y")
+    with table._stream() as stream:  # type: ignore[attr-defined]
+        assert type(stream) in (pa.OSFile, pa.CompressedInputStream)
+        assert type(table._position) is pa.OSFile  # type: ignore[attr-defined]
+
+
+def test_text_in_another_encoding_is_copied_and_the_copy_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(delimited.tempfile, "tempdir", str(scratch))
+    path = text(tmp_path / "d.csv", "größe,y\n1,2\n3,4\n".encode("latin-1"))
+    table = open_table(path, encoding="latin-1")
+    for _ in range(2):  # as often as needed, from one copy
+        assert [batch["größe"].to_pylist() for batch in table.batches(table.columns)] == [[1, 3]]
+        assert len(list(scratch.iterdir())) == 1
+    del table
+    assert list(scratch.iterdir()) == []
+    path.write_bytes("größe,y\n1,2\n".encode("utf-16")[:-1])
+    assert "is not UTF-16 text" in refused(open_table, path)
+    path.write_bytes(gzip.compress("größe,y\n".encode("latin-1") + b"0,0\n" * (30 << 20)))
+    assert "looks like a zip bomb" in refused(open_table, path, encoding="latin-1")
+    gc.collect()  # the tables that came to nothing
+    assert list(scratch.iterdir()) == []
+
+
+def test_a_full_disk_while_text_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = text(tmp_path / "d.csv", "größe,y\n1,2\n".encode("latin-1"))
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(delimited.tempfile, "mkstemp", full)
+    told = refused(open_table, path, encoding="latin-1")
+    assert "cannot be copied to" in told and "No space left on device" in told
+
+
+def test_a_row_longer_than_a_block_is_read_once(tmp_path: Path) -> None:
+    """Arrow gives up there: the pass begins again with larger blocks, and passes over the rows it knows."""
+    lines = [f"{i},{'x' * (3 << 20) if i == 90_000 else 'x' * 9},{i % 7}" for i in range(180_000)]
+    path = text(tmp_path / "d.csv", "\n".join(["a,c,y", *lines]))
+    table = open_table(path)
+    assert table._block == 1 << 20  # type: ignore[attr-defined]
+    for _ in range(2):
+        seen = np.concatenate([batch["a"].to_numpy() for batch in table.batches(["a", "y"])])
+        np.testing.assert_array_equal(seen, np.arange(180_000))
+    np.testing.assert_array_equal(rows(path, drop=["c"], memory=1024).y, np.arange(180_000) % 7)
+
+
+def test_a_block_holds_many_rows_of_a_wide_file(tmp_path: Path) -> None:
+    """With few rows in a block, every column would cost more to take over than to parse."""
+    for n_columns, block in ((10, 1 << 20), (3000, 8 << 20)):
+        line = ",".join(["1.5"] * n_columns)
+        content = "\n".join([",".join(f"c{j}" for j in range(n_columns)), *[line] * ((9 << 20) // len(line))])
+        table = open_table(text(tmp_path / f"{n_columns}.csv", content))
+        assert table._block == block  # type: ignore[attr-defined]
+
+
+def test_a_column_stays_what_its_first_rows_are_wherever_blocks_end(tmp_path: Path) -> None:
+    """The first eight MiB decide, though a pass begins with a block of one."""
+    n_rows = 150_000
+    lines = [f"{'' if i < n_rows - 5 else 'oslo'},{i % 2 == 0},{i % 7},123456789" for i in range(n_rows)]
+    path = text(tmp_path / "d.csv", "\n".join(["city,even,y,z", *lines]))
+    table = open_table(path)
+    assert table.kinds == {"city": "text", "even": "number", "y": "number", "z": "number"}
+    got = rows(path, encode="onehot", missing="mean")
+    assert got.columns[:2] == ("city_oslo", "city_(missing)")
+    assert got.X[:, 0].sum() == 5
 
 
 # Columns that are no numbers, and gaps

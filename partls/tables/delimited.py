@@ -3,83 +3,134 @@
 from __future__ import annotations
 
 import codecs
-import gzip
-import io
 import os
 import re
-import zlib
+import tempfile
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from formulations.errors import InvalidInput
+from partls.tables.spelling import (
+    DECIMAL_COMMA,
+    checked_delimiter,
+    checked_encoding,
+    found_delimiter,
+    found_encoding,
+    not_text,
+)
 from partls.tables.table import EXPANSION, Table, kind_of, largest_unpacked
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyarrow import csv
 
-DELIMITERS = (",", ";", "\t", "|")
-_DECIMAL_COMMA = re.compile(r"(?<![\w,.])-?\d+,\d+(?![\w,.])")
 _HEAD = 1 << 16  # bytes looked at to find out how the file is written
-_BLOCK = 8 << 20  # bytes parsed at once; no row, and so no cell, can be longer
+_LONGEST = 8 << 20  # bytes; no row, and so no cell, can be longer
+# Parsed at once: so many bytes, or as many as that number of rows has. Arrow reads 32 blocks ahead of who uses them, so
+# large ones would fill the memory; with few rows in a block, every column costs more to take over than to parse.
+_BLOCK, _BLOCK_ROWS = 1 << 20, 1024
 
 
 class DelimitedTable(Table):
-    """A text file with a header; a column is of numbers if its first rows are, or are empty."""
+    """A text file with a header; a column is of numbers if its first rows are, or are empty.
+
+    Its bytes pass through code of Arrow alone, unpacked or not: Arrow's threads outlive a pass that ends early, and one
+    that still asks Python for bytes when the interpreter ends takes the whole process down.
+    """
 
     def __init__(self, path: str, *, delimiter: str | None, encoding: str | None, decimal: str) -> None:
         import pyarrow as pa
 
-        self.path = path
-        head = self._head()
-        self._encoding = _checked_encoding(path, encoding) if encoding else _found_encoding(path, head)
+        self.path = self._source = path
+        with open(path, "rb") as file:
+            self._packed = file.read(2) == b"\x1f\x8b"
+        head = self._start(_HEAD)
+        self._encoding = checked_encoding(encoding) if encoding else found_encoding(path, head)
         text = head.decode(self._encoding, errors="ignore").lstrip("\ufeff")
         first = next((line for line in text.splitlines() if line.strip()), "")
         if not first:
             raise InvalidInput(f"{path} is empty")
         if "\0" in text:
             raise InvalidInput(f"{path} is neither text nor Parquet, Arrow, Feather or NPZ")
-        self._delimiter = _checked_delimiter(delimiter) if delimiter else _found_delimiter(first)
+        self._delimiter = checked_delimiter(delimiter) if delimiter else found_delimiter(first)
         self._decimal = decimal
         self._position: Any = None
         self._names: list[str] | None = None
         self._types: dict[str, pa.DataType] = {}
         if len(head) < _HEAD and len(text.splitlines()) < 2:
             raise InvalidInput(f"{path} has a header but no rows")
-        with self._opened(most=2 * _BLOCK) as reader:
+        if self._encoding != "utf-8":
+            self._source, self._packed = self._in_utf8(), False
+        schema = self._found_schema()
+        if any(pa.types.is_binary(dtype) for dtype in schema.types):
+            raise not_text(path, self._encoding)
+        super().__init__(path, zip(schema.names, map(kind_of, schema.types), strict=True))
+        # A column that begins with whole numbers, or with nothing, may go on with others.
+        self._types = {
+            field.name: pa.float64() if self.kinds[field.name] == "number" and not pa.types.is_boolean(field.type)
+            else field.type
+            for field in schema
+        }
+        if decimal == "." and self._delimiter != "," and DECIMAL_COMMA.search(text):
+            self.hint = "; if the comma is its decimal point, say --decimal ,"
+
+    def _found_schema(self) -> pa.Schema:
+        """Return the names and types that the first rows show; note how many bytes to parse at once."""
+        import pyarrow as pa
+
+        start = self._start(3 * _LONGEST)  # a row that goes on at the end of the second block is too long: not the last
+        with self._opened(pa.BufferReader(start), block=_LONGEST) as reader:
             schema = reader.schema
+            n_rows = next((batch.num_rows for batch in reader), 0)
+        self._block = min(max(_BLOCK, _BLOCK_ROWS * min(len(start), _LONGEST) // max(n_rows, 1)), _LONGEST)
         if "" in schema.names:  # as pandas writes its index
             self._names = [name or f"unnamed_{j}" for j, name in enumerate(schema.names, start=1)]
             schema = pa.schema(zip(self._names, schema.types, strict=True))
-        if any(pa.types.is_binary(dtype) for dtype in schema.types):
-            raise _not_text(path, self._encoding)
-        super().__init__(path, zip(schema.names, map(kind_of, schema.types), strict=True))
-        # A column that begins with whole numbers, or with nothing, may go on with others.
-        numbers = (name for name in schema.names if self.kinds[name] == "number")
-        self._types = {name: pa.float64() for name in numbers if not pa.types.is_boolean(schema.field(name).type)}
-        if decimal == "." and self._delimiter != "," and _DECIMAL_COMMA.search(text):
-            self.hint = "; if the comma is its decimal point, say --decimal ,"
+        return schema
 
     def _read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        with self._opened(columns) as reader:
-            yield from reader
+        """Yield all batches; where a row is longer than a block, begin again with the largest, past the rows known."""
+        n_known = 0
+        while True:
+            n_rows, largest = 0, self._block == _LONGEST
+            try:
+                for batch in self._pass(columns):
+                    new = batch.slice(min(max(n_known - n_rows, 0), batch.num_rows))
+                    n_rows += batch.num_rows
+                    n_known = max(n_known, n_rows)
+                    del batch  # before the next is decoded
+                    yield new
+                return
+            except _LongRow:
+                if largest:
+                    raise
+                self._block = _LONGEST
+
+    def _pass(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the batches of one pass, one for each block; refuse a file that unpacks to more than it should."""
+        with self._opened(self._stream(), columns, block=self._block) as reader:
+            for n_blocks, batch in enumerate(reader):
+                if self._packed:
+                    self._refuse_bomb(n_blocks * self._block)
+                yield batch
 
     @property
     def share_read(self) -> float | None:
         """The share of the file's bytes that were read."""
-        size = os.path.getsize(self.path)
-        return self._position.tell() / size if self._position is not None and not self._position.closed else None
+        if self._position is None or self._position.closed:
+            return None
+        return float(self._position.tell() / os.path.getsize(self._source))
 
     @contextmanager
-    def _opened(self, columns: Sequence[str] | None = None, *, threads: bool = True, invalid: Any = None,
-                most: int | None = None
-                ) -> Iterator[csv.CSVStreamingReader]:
-        """Open the file for one pass; what goes wrong with it meanwhile is told in the user's terms."""
+    def _opened(self, source: Any, columns: Sequence[str] | None = None, *, block: int, threads: bool = True,
+                invalid: Any = None) -> Iterator[csv.CSVStreamingReader]:
+        """Parse a source of bytes; what goes wrong with it meanwhile is told in the user's terms."""
         import pyarrow as pa
         from pyarrow import csv
 
-        read = csv.ReadOptions(block_size=_BLOCK, encoding=self._encoding, use_threads=threads)
+        read = csv.ReadOptions(block_size=block, use_threads=threads)
         if self._names is not None:
             read.column_names, read.skip_rows = self._names, 1
         parse = csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=invalid)
@@ -87,43 +138,72 @@ class DelimitedTable(Table):
             strings_can_be_null=True, decimal_point=self._decimal, column_types=self._types, include_columns=columns
         )
         try:
-            with self._stream() as stream:
-                in_python = most is not None and isinstance(stream, _Unpacked)
-                source = pa.BufferReader(stream.read(most)) if in_python else stream
-                with csv.open_csv(source, read, parse, convert) as reader:
-                    yield reader
-        except (pa.ArrowInvalid, UnicodeDecodeError, EOFError, zlib.error, OSError) as error:
+            with source, csv.open_csv(source, read, parse, convert) as reader:
+                yield reader
+        except (pa.ArrowInvalid, UnicodeDecodeError, OSError) as error:
             raise self._explained(error) from None
 
-    def _stream(self) -> Any:
-        """Return the file, unpacked: Arrow's own where that will do, for its threads outlive a pass that ends early.
-
-        A thread that still asks Python for bytes when the interpreter ends takes the whole process down.
-        """
+    def _stream(self) -> pa.NativeFile:
+        """Return the bytes of the file, unpacked."""
         import pyarrow as pa
 
-        with open(self.path, "rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
-        self._position = open(self.path, "rb") if packed else pa.OSFile(self.path)  # noqa: SIM115 -- by the caller
-        return _Unpacked(self._position, self.path) if packed else self._position
+        self._position = pa.OSFile(self._source)
+        return pa.CompressedInputStream(self._position, "gzip") if self._packed else self._position
 
-    def _head(self) -> bytes:
+    def _pieces(self, size: int) -> Iterator[bytes]:
+        """Yield the bytes of the file, unpacked, so many at a time."""
         try:
             with self._stream() as stream:
-                return bytes(stream.read(_HEAD))
-        except (EOFError, zlib.error, OSError) as error:
-            raise InvalidInput(f"{self.path} is a damaged gzip file ({error})") from None
+                while piece := stream.read(size):
+                    yield piece
+        except OSError as error:
+            raise self._explained(error) from None
+
+    def _start(self, size: int) -> bytes:
+        """Return the first bytes of the file, unpacked."""
+        return next(self._pieces(size), b"")
+
+    def _in_utf8(self) -> str:
+        """Write the text once more, in the encoding that Arrow reads; return the name of a file that goes with this."""
+        decoder = codecs.getincrementaldecoder(self._encoding)()
+        unpacked = 0
+        try:
+            descriptor, name = tempfile.mkstemp(prefix="partls-")
+            weakref.finalize(self, os.unlink, name)
+            with open(descriptor, "wb") as copy:
+                for piece in self._pieces(_BLOCK):
+                    unpacked += len(piece)
+                    self._refuse_bomb(unpacked)
+                    copy.write(decoder.decode(piece).encode())
+                copy.write(decoder.decode(b"", final=True).encode())
+        except UnicodeError:
+            raise not_text(self.path, self._encoding) from None
+        except OSError as error:
+            folder = tempfile.gettempdir()
+            raise InvalidInput(
+                f"{self.path} cannot be copied to {folder} in UTF-8 ({error}); make room there, or name another folder "
+                "in the environment variable TMPDIR"
+            ) from None
+        return name
+
+    def _refuse_bomb(self, unpacked: int) -> None:
+        limit = largest_unpacked(os.path.getsize(self.path))
+        if unpacked > limit:
+            raise InvalidInput(
+                f"{self.path} unpacks to more than {limit >> 20:,} MiB, {EXPANSION} times its size: this looks "
+                "like a zip bomb; if you trust it, unpack it yourself"
+            )
 
     def _explained(self, error: Exception) -> InvalidInput:
         """Return what is wrong in the user's terms."""
         text = str(error)
         if isinstance(error, UnicodeDecodeError) or "UTF8" in text:
-            return _not_text(self.path, self._encoding)
-        if isinstance(error, EOFError | zlib.error | gzip.BadGzipFile):
+            return not_text(self.path, self._encoding)
+        if isinstance(error, OSError) and self._packed:
             return InvalidInput(f"{self.path} is a damaged gzip file ({text})")
         if "straddling" in text:
-            return InvalidInput(
-                f"{self.path} has a row longer than {_BLOCK >> 20} MiB: a quote that is not closed, or a giant cell"
+            return _LongRow(
+                f"{self.path} has a row longer than {_LONGEST >> 20} MiB: a quote that is not closed, or a giant cell"
             )
         if found := re.search(r"Expected (\d+) columns, got (\d+)", text):
             return InvalidInput(
@@ -146,71 +226,13 @@ class DelimitedTable(Table):
             rows.append(row.number)
             return "skip"
 
-        with suppress(InvalidInput), self._opened(threads=False, invalid=note) as reader:
+        source = self._stream()
+        with suppress(InvalidInput), self._opened(source, block=_LONGEST, threads=False, invalid=note) as reader:
             for _ in reader:
                 if rows:
                     break
         return f"line {rows[0]}" if rows and rows[0] is not None else "a row"
 
 
-class _Unpacked(io.RawIOBase):
-    """A gzip stream that refuses to grow far beyond the file it comes from."""
-
-    def __init__(self, file: IO[bytes], path: str) -> None:
-        self._file, self._path = file, path
-        self._unpacker = gzip.GzipFile(fileobj=file)
-        self._limit = largest_unpacked(os.path.getsize(path))
-        self._unpacked = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        data = self._unpacker.read(size if size >= 0 else _BLOCK)
-        self._unpacked += len(data)
-        if self._unpacked > self._limit:
-            raise InvalidInput(
-                f"{self._path} unpacks to more than {self._limit >> 20:,} MiB, {EXPANSION} times its size: this looks "
-                "like a zip bomb; if you trust it, unpack it yourself"
-            )
-        return data
-
-    def close(self) -> None:
-        if not self.closed:
-            self._file.close()
-        super().close()
-
-
-def _found_encoding(path: str, head: bytes) -> str:
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(head)
-    except UnicodeDecodeError:
-        raise _not_text(path, "utf-8") from None
-    return "utf-8"
-
-
-def _checked_encoding(path: str, encoding: str) -> str:
-    try:
-        return codecs.lookup(encoding).name
-    except LookupError:
-        raise InvalidInput(f'--encoding "{encoding}" is unknown; common ones are utf-8, latin-1, cp1252') from None
-
-
-def _not_text(path: str, encoding: str) -> InvalidInput:
-    return InvalidInput(f"{path} is not {encoding.upper()} text; if an older program wrote it, try --encoding latin-1")
-
-
-def _checked_delimiter(delimiter: str) -> str:
-    spelled = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter)
-    if len(spelled.encode()) != 1:
-        raise InvalidInput(f'--delimiter "{delimiter}" must be one character (or "tab")')
-    return spelled
-
-
-def _found_delimiter(header: str) -> str:
-    """Return the delimiter that the header has most of outside quotes: a blank only where there is no other."""
-    plain = re.sub(r'"[^"]*"', "", header)
-    visible = max(DELIMITERS, key=plain.count)
-    return visible if visible in plain else " "
+class _LongRow(InvalidInput):
+    """A row does not end within a block."""
