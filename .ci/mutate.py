@@ -58,6 +58,8 @@ THREADS: Choice = ("tests/test_faults.py", "tests/test_limits.py", "(hangs and n
 STARTS: Choice = ("tests/test_alternating.py", "test")
 AREAS: dict[str, Choice] = {  # what is mutated, and the tests that have to notice
     "formulations/equivalence.py": ("tests/test_equivalence.py", "test"),
+    "formulations/residual.py": ("tests/test_residual.py", "tests/test_numerics.py", "test"),
+    "relaxations/strengthened.py": ("tests/test_strengthened.py", "test"),
     "relaxations/bound.py": (
         "tests/test_plugging.py", "tests/test_switching.py", "no_fault or weakest or stopped or behaves or policy",
     ),
@@ -68,6 +70,7 @@ AREAS: dict[str, Choice] = {  # what is mutated, and the tests that have to noti
     "relaxations/certify_lift.py": ("tests/test_lift_bounds.py", "test"),
     "relaxations/certify_perspective.py": ("tests/test_perspective_bounds.py", "test"),
     "partls/branch_and_bound.py": SEARCH,
+    "partls/enumeration.py": ("tests/test_enumeration.py", "tests/test_exact.py", "test"),
     "partls/search/tree.py": SEARCH,
     "partls/search/subtree.py": SEARCH,
     "partls/search/frontier.py": SEARCH,
