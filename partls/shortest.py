@@ -24,6 +24,7 @@ from formulations.signs import SignPattern
 from partls.result import ABSOLUTE_TOLERANCE, Result, kkt_residual, target_size
 from partls.search.incumbents import leaf
 from partls.search.subtree import round_to_signs
+from partls.threads import single_threaded_blas
 
 _STEPS, _HALVINGS = 100, 40  # of Newton's method; it needs about ten
 _DAMPING, _CAUTION = 1e-14, 1e-3  # of the mean squared row: a singular second derivative is no guide far away
@@ -38,6 +39,11 @@ def shortest(result: Result, fixed: SignPattern) -> Result:
 
     ``fixed`` holds the a-priori signs, which are not flipped. Independent columns leave nothing to choose.
     """
+    with single_threaded_blas():
+        return _shortest(result, fixed)
+
+
+def _shortest(result: Result, fixed: SignPattern) -> Result:
     reduction = result.instance.reduction
     if not _dependent(reduction):
         return result

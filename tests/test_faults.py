@@ -12,18 +12,20 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
+from importlib import import_module
 from math import inf, nan
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import partls
 from formulations import Instance, SignPattern
 from partls import InvalidInput, Status
 from partls.progress import SearchState
+from partls.search.trace import trace_search
 from relaxations import ActiveSetRelaxation, Bound, Bounder, BoundStatus
 from tests.families import FAMILIES, correlated
 from tests.strategies import Tiny
@@ -329,3 +331,27 @@ def test_threads_of_blas_change_no_sign_and_no_digit() -> None:
     for (signs, objective), (others, other) in zip(blas_answers(1), blas_answers(2), strict=True):
         assert signs == others
         assert other == pytest.approx(objective, rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize(("place", "work"), [
+    ("partls.search.trace.leaf", lambda X, y: trace_search(Instance(X, y, [0, 0, 1, 1]))),
+    ("partls.shortest._shortest_for", lambda X, y: partls.PartLSRegressor([0, 0, 1, 1]).fit(X, y)),
+    ("partls.branch_and_bound._first_incumbent", lambda X, y: partls.solve(X, y, [0, 0, 1, 1], method="bnb")),
+])
+def test_small_matrices_are_left_to_one_thread_of_blas(
+    place: str, work: Callable[[Any, Any], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second one waits, and makes them ten times slower as soon as another program has the core."""
+    inside, _, name = place.rpartition(".")
+    called, seen = getattr(import_module(inside), name), []
+
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        seen.append(max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"))
+        return called(*args, **kwargs)
+
+    monkeypatch.setattr(place, noted)
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    X[:, 3] = X[:, 2]  # a choice for the shortest coefficients
+    with threadpool_limits(2, user_api="blas"):
+        work(X, X[:, 0] - X[:, 2])
+    assert set(seen) == {1}

@@ -17,6 +17,7 @@ from partls.search.branching import branching_rule
 from partls.search.generic import GenericExplorer
 from partls.search.incumbents import leaf, plain_incumbent
 from partls.search.subtree import Incumbent, Subtree, Tolerances, round_to_signs
+from partls.threads import single_threaded_blas
 from relaxations import named
 from relaxations.active_set import ActiveSetRelaxation, OrthogonalBounder
 
@@ -56,9 +57,10 @@ def trace_search(instance: Instance, *, relaxation: Any = "active-set", branchin
     native = isinstance(bound, ActiveSetRelaxation)
     bounder = OrthogonalBounder(reduction) if native else bound.prepare(instance)
     explorer = GenericExplorer(reduction, lambda: bounder, branching_rule(branching), tolerances)
-    relaxed = leaf(reduction, root).v  # undecided groups without constraint
-    start = plain_incumbent(reduction, root, [round_to_signs(relaxed, reduction.labels, root)], relaxed)
-    return tuple(_nodes(explorer, start, root, reduction.scale, best_first, node_limit))
+    with single_threaded_blas():
+        relaxed = leaf(reduction, root).v  # undecided groups without constraint
+        start = plain_incumbent(reduction, root, [round_to_signs(relaxed, reduction.labels, root)], relaxed)
+        return tuple(_nodes(explorer, start, root, reduction.scale, best_first, node_limit))
 
 
 def _nodes(explorer: GenericExplorer, best: Incumbent, root: SignPattern, scale: float, best_first: bool,
