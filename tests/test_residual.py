@@ -32,9 +32,12 @@ def large_and_small(scale: float, n_rows: int = 40) -> tuple[np.ndarray, np.ndar
     return X, np.array(fitted) + rng.normal(size=n_rows), coef, -3e8
 
 
+@pytest.mark.parametrize("unit", [1.0, 2.0**-30, 2.0**30])
 @pytest.mark.parametrize("scale", [1.0, 1e-200, 1e200])
-def test_residuals_keep_their_digits_where_contributions_cancel(scale: float) -> None:
+def test_residuals_keep_their_digits_where_contributions_cancel(scale: float, unit: float) -> None:
+    """Whatever the units of the features and of the target."""
     X, y, coef, intercept = large_and_small(scale)
+    y, coef, intercept = y * unit, coef * unit, intercept * unit
     true = np.array([float(value) for value in exactly(X, y, coef, intercept)])
     assert np.abs(y - X @ coef - intercept - true).max() > 1e-10 * np.abs(true).max()  # plain arithmetic is not enough
     assert residual(X, y, coef, intercept) == pytest.approx(true, rel=1e-14, abs=1e-14 * float(np.abs(true).max()))
