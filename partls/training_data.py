@@ -43,6 +43,11 @@ class TrainingData:
     centre: Floats | None = None
     scale: Floats | None = None
 
+    @property
+    def units(self) -> tuple[Floats, Floats] | None:
+        """The centre and scale, where the columns were standardised."""
+        return None if self.centre is None or self.scale is None else (self.centre, self.scale)
+
     def standardised(self) -> TrainingData:
         """Return columns of mean zero and standard deviation one; a constant column only loses its mean."""
         weights = np.ones(len(self.y)) if self.sample_weight is None else self.sample_weight

@@ -95,6 +95,21 @@ def test_the_figures_are_the_models(model, tmp_path):
     assert dict(figures["settings"])["gap_tol"] == "1e-09"
 
 
+def test_standardised_columns_are_moved_in_their_own_units(tmp_path):
+    X, y = data()
+    centre, scale = X.mean(axis=0), X.std(axis=0)
+    model = PartLSRegressor(GROUPS).fit((X - centre) / scale, y)
+    figures = read(write_report(model, tmp_path / "page.html", units=(centre, scale))).figures
+    place = [int(feature["name"][1:]) for feature in figures["features"]]
+    np.testing.assert_allclose(figures["rows"]["x"], np.vstack([centre, X])[:, place], rtol=1e-12, atol=1e-12)
+    for j, feature in zip(place, figures["features"], strict=True):
+        assert feature["coef"] == model.coef_[j]
+        assert feature["slope"] == pytest.approx(model.coef_[j] / scale[j], rel=1e-12)
+        assert (feature["low"], feature["high"]) == pytest.approx((X[:, j].min(), X[:, j].max()), rel=1e-12)
+    assert figures["standardised"] is True
+    assert read(write_report(model, tmp_path / "page.html")).figures["standardised"] is False
+
+
 def test_a_small_search_is_told_node_by_node(model, tmp_path):
     search = read(model.report(tmp_path / "page.html")).figures["search"]
     best, bound = np.array([state[2:] for state in search["states"]]).T

@@ -328,6 +328,37 @@ def test_what_if_is_the_models_arithmetic(page, model):
     assert page.value("#prediction") == pytest.approx(model.predict(X.iloc[[number - 1]])[0], rel=1e-9)
 
 
+def test_what_if_speaks_in_the_units_of_the_data(browser, tmp_path, monkeypatch):
+    """The command line, with --standardize: the prediction is that of the saved model for the values in the boxes."""
+    from typer.testing import CliRunner
+
+    from partls.cli import app
+
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(5)
+    table = pd.DataFrame({"area": rng.normal(1500, 400, 80), "rooms": rng.integers(1, 9, 80), "noise": rng.random(80)})
+    table["price"] = 90 * table["area"] + 5e3 * table["rooms"] - 4e4 * table["noise"] + rng.normal(0, 9e3, 80)
+    table.to_csv("d.csv", index=False)
+    (tmp_path / "g.toml").write_text('[groups]\nsize = ["area", "rooms"]\nnoise = ["noise"]\n')
+    command = "fit d.csv --target price --groups g.toml --standardize --out m.json --report page.html"
+    assert CliRunner().invoke(app, command.split()).exit_code == 0
+    model = PartLSRegressor.load("m.json")
+    look(browser, 1200, "light")
+    browser.get((tmp_path / "page.html").as_uri())
+    page = Page(browser)
+    assert "in the units of the data" in page.text("#what-if .note")
+    boxes = {box.get_attribute("data-feature"): box for box in page.all("#movers input[type=number]")}
+    assert float(boxes["area"].get_attribute("value")) == pytest.approx(table["area"].mean(), rel=1e-4)
+    page.run("select(3)")
+    row = table.iloc[[page.run("return figures.rows.number[3]") - 1]][["area", "rooms", "noise"]].copy()
+    boxes = {box.get_attribute("data-feature"): box for box in page.all("#movers input[type=number]")}
+    boxes["area"].clear()
+    boxes["area"].send_keys("2000")
+    row["area"] = 2000.0
+    assert page.value("#prediction") == pytest.approx(model.predict(row)[0], rel=1e-9)
+    assert browser.get_log("browser") == []
+
+
 def contributions(model: PartLSRegressor, row: pd.DataFrame) -> dict[str, float]:
     parts = model.contributions(row)
     return {name: float(value) for name, value in zip(parts.names, parts.values[0], strict=True) if name in GROUPS}

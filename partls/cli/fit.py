@@ -148,7 +148,7 @@ def fit(
         print_document(_document(model, rows))
     else:
         _show(model, rows, units, search.gap)
-    _write(model, output, f"What explains {columns.target}{units}", columns.target, search)
+    _write(model, rows, output, f"What explains {columns.target}{units}", columns.target, search)
     code = exit_code(model.status_, model.gap_, search.gap)
     if code:
         _tell_unproven(model, output.out, search.checkpoint)
@@ -178,7 +178,9 @@ def _fitted(problem: source.Problem, objective: source.Objective, search: Search
     return model
 
 
-def _write(model: PartLSRegressor, output: Output, title: str, target: str, search: Search) -> None:
+def _write(
+    model: PartLSRegressor, rows: TrainingData, output: Output, title: str, target: str, search: Search
+) -> None:
     """Write the page and the proof, if they are wanted; who pressed Ctrl-C does not wait for the signs' certainty."""
     if output.report is not None:
         from partls.report import write_report
@@ -186,7 +188,7 @@ def _write(model: PartLSRegressor, output: Output, title: str, target: str, sear
         limit = min(_CERTAINTY, _CERTAINTY if search.time_limit is None else search.time_limit)
         limit = 0.0 if model.status_ is Status.INTERRUPTED else limit
         with working("writing the report"):
-            write_report(model, output.report, title=title, target=target, time_limit=limit)
+            write_report(model, output.report, title=title, target=target, time_limit=limit, units=rows.units)
         say_to_people(f"report written to {output.report}")
     if output.certificate is not None:
         from partls.certificate import certify

@@ -35,6 +35,7 @@ _CLOSED = {
     "tight": "solved by the relaxation itself",
     "leaves": "single sign patterns solved",
 }
+Units = tuple[Floats, Floats]  # what was taken from each column, and what it was divided by
 State = tuple[int, float, float, float]  # nodes, seconds, best objective, lower bound
 _LIBRARIES = ("partls", "numpy", "scipy", "numba", "scikit-learn")
 
@@ -69,9 +70,12 @@ class Shown:
         return cls(order, features, moved, rows, shares)
 
 
-def document(subject: Subject, *, title: str, target: str, within: float, time_limit: float) -> dict[str, Any]:
+def document(
+    subject: Subject, *, title: str, target: str, within: float, time_limit: float, units: Units | None = None
+) -> dict[str, Any]:
     """Return everything the page shows; numbers that are not finite become None."""
     result = subject.result
+    own = units or (np.zeros(result.instance.n_columns), np.ones(result.instance.n_columns))
     certainty = _sign_certainty(subject, within, time_limit)
     price = _price(subject, certainty)
     shown = Shown.of(result)
@@ -81,11 +85,12 @@ def document(subject: Subject, *, title: str, target: str, within: float, time_l
         "proof": proof(result, subject.signs),
         "fit": _fit(result),
         "groups": _groups(result, shown, certainty, price),
-        "features": _features(result, shown),
+        "features": _features(result, shown, own),
         "moved": shown.moved,
+        "standardised": units is not None,
         "certainty": _certainty(certainty, shown),
         "price": None if price is None else {"price": price.price, "unconstrained": price.unconstrained},
-        "rows": _rows(result, shown),
+        "rows": _rows(result, shown, own),
         "residuals": _histogram(result.instance.residual(result.coef, result.intercept)),
         "search": _search(subject),
         "settings": [[name, _setting(value)] for name, value in subject.settings.items()],
@@ -153,34 +158,38 @@ def _groups(
     return groups
 
 
-def _features(result: Result, shown: Shown) -> list[Any]:
+def _features(result: Result, shown: Shown, units: Units) -> list[Any]:
     instance, partition = result.instance, result.instance.partition
     names = partition.columns or tuple(f"x{j}" for j in range(partition.n_columns))
     place = {int(k): i for i, k in enumerate(shown.groups)}
-    columns = instance.X[:, shown.features]
+    centre, scale = (part[shown.features] for part in units)
+    columns = centre + scale * instance.X[:, shown.features]
+    slopes = result.coef[shown.features] / scale
     return [
         {
             "name": _short(names[j]), "group": place[partition.labels[j] if partition.labels[j] >= 0
                                                      else partition.n_groups],
-            "alpha": result.alpha[j], "coef": result.coef[j], "low": low, "high": high,
+            "alpha": result.alpha[j], "coef": result.coef[j], "slope": slope, "low": low, "high": high,
         }
-        for j, low, high in zip(shown.features, columns.min(axis=0), columns.max(axis=0), strict=True)
+        for j, slope, low, high in zip(shown.features, slopes, columns.min(axis=0), columns.max(axis=0), strict=True)
     ]
 
 
-def _rows(result: Result, shown: Shown) -> dict[str, Any]:
+def _rows(result: Result, shown: Shown, units: Units) -> dict[str, Any]:
     """Return the sampled rows and, before them, the average of all: values, group contributions, prediction."""
     instance = result.instance
     mean, size = instance.X.mean(axis=0), np.abs(instance.X).max(axis=0)
     mean[np.abs(mean) <= 1e-12 * size] = 0.0  # centred columns, but for rounding
     X = np.vstack([mean, instance.X[shown.rows]])
     parts = contributions(X, result.coef, result.intercept, instance.partition)
+    movable = shown.features[: shown.moved]
+    centre, scale = (part[movable] for part in units)
     return {
         "number": [0, *(shown.rows + 1).tolist()],
         "actual": [instance.y.mean(), *instance.y[shown.rows].tolist()],
         "predicted": parts.predictions.tolist(),
         "parts": parts.values[:, shown.groups].tolist(),
-        "x": X[:, shown.features[: shown.moved]].tolist(),
+        "x": (centre + scale * X[:, movable]).tolist(),
     }
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from formulations.errors import InvalidInput
 from partls.options import nonnegative
 from partls.progress import SearchState
-from partls.report.document import document
+from partls.report.document import Units, document
 from partls.report.subject import Subject
 
 _SCRIPTS = (
@@ -28,7 +28,7 @@ _SCRIPTS = (
 def write_report(
     model: Any, path: str | os.PathLike[str], *, title: str = "Partitioned Least Squares", target: str = "target",
     within: float = 0.01, time_limit: float | None = 30.0, history: Sequence[SearchState] | None = None,
-    output: int | None = None,
+    output: int | None = None, units: Units | None = None,
 ) -> Path:
     """Write a self-contained page about a model, and return where it is.
 
@@ -49,11 +49,14 @@ def write_report(
         The course of the search, for a ``Result``; a fitted ``PartLSRegressor`` remembers its own.
     output : int, optional
         The target in question, where the model has several.
+    units : (array, array), optional
+        What was taken from each column and what it was divided by, where they were standardised: the what-if panel is
+        then in the columns' own units.
     """
     limit = nonnegative("time_limit", time_limit)
     figures = document(
         Subject.of(model, output, history), title=title, target=target, within=within,
-        time_limit=float("inf") if limit is None else limit,
+        time_limit=float("inf") if limit is None else limit, units=units,
     )
     where = Path(path)
     try:

@@ -1,4 +1,4 @@
-// Move features, see the prediction and each group's contribution change. Moving feature j by d adds coef_j * d to its
+// Move features, see the prediction and each group's contribution change. Moving feature j by d adds slope_j * d to its
 // group and to the prediction of the row at the start: exact, whatever other features are not on the page.
 
 const MOVERS = 10; // sliders at first; the others on request
@@ -15,7 +15,7 @@ function whatIfSection(section) {
   function shifts() {
     const byGroup = figures.groups.map(() => 0);
     moved.forEach((value, j) => {
-      byGroup[features[j].group] += features[j].coef * (value - start()[j]);
+      byGroup[features[j].group] += features[j].slope * (value - start()[j]);
     });
     return byGroup;
   }
@@ -65,7 +65,7 @@ function whatIfSection(section) {
   }
 
   function mover(j) {
-    const { name, low, high, coef } = features[j];
+    const { name, low, high, slope } = features[j];
     const value = moved.get(j) ?? start()[j];
     const range = { min: Math.min(low, value), max: Math.max(high, value) };
     const slider = make("input", { type: "range", id: "feature-" + j, ...range, step: "any", "data-feature": name });
@@ -99,7 +99,7 @@ function whatIfSection(section) {
       "label",
       { class: "name", for: "feature-" + j },
       named(name),
-      make("small", {}, ` ${signed(coef)} per unit`),
+      make("small", {}, ` ${signed(slope)} per unit`),
     );
     return make("div", { class: "mover" }, label, slider, box);
   }
@@ -135,6 +135,7 @@ function whatIfSection(section) {
   const choices = [["the most influential", -1], ...movable].map(([name, value]) => make("option", { value }, name));
   const which = make("select", { id: "move-group", onchange: showMovers }, choices);
   const fixed = figures.fit.n_columns > figures.moved;
+  if (figures.standardised) section.querySelector(".note").append(" The features are in the units of the data.");
   limited(
     section,
     fixed && ` The ${figures.moved} most influential of ${whole(figures.fit.n_columns)} features can be moved.`,
