@@ -32,7 +32,7 @@ def large_and_small(scale: float, n_rows: int = 40) -> tuple[np.ndarray, np.ndar
     return X, np.array(fitted) + rng.normal(size=n_rows), coef, -3e8
 
 
-@pytest.mark.parametrize("unit", [1.0, 2.0**-30, 2.0**30])
+@pytest.mark.parametrize("unit", [1.0, 2.0**-60, 2.0**60])
 @pytest.mark.parametrize("scale", [1.0, 1e-200, 1e200])
 def test_residuals_keep_their_digits_where_contributions_cancel(scale: float, unit: float) -> None:
     """Whatever the units of the features and of the target."""
@@ -41,6 +41,14 @@ def test_residuals_keep_their_digits_where_contributions_cancel(scale: float, un
     true = np.array([float(value) for value in exactly(X, y, coef, intercept)])
     assert np.abs(y - X @ coef - intercept - true).max() > 1e-10 * np.abs(true).max()  # plain arithmetic is not enough
     assert residual(X, y, coef, intercept) == pytest.approx(true, rel=1e-14, abs=1e-14 * float(np.abs(true).max()))
+
+
+def test_one_large_row_among_small_ones_is_enough() -> None:
+    X, y = np.zeros((9, 2)), np.full(9, 0.125)
+    X[5] = 1e8 + 1 / 3, 1e8 + 1 / 7
+    y[5] = float(exactly(-X[5:6], np.zeros(1), np.array([1e6, -1e6]), 0.0)[0]) + 0.3
+    true = [float(value) for value in exactly(X, y, np.array([1e6, -1e6]), 0.0)]
+    assert residual(X, y, np.array([1e6, -1e6]), 0.0) == pytest.approx(true, rel=1e-14)
 
 
 def test_blocks_and_samples_of_rows_change_nothing() -> None:
