@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -17,17 +18,20 @@ import numpy as np
 
 from formulations.data import Floats
 from formulations.signs import SignPattern
-from partls.certificate_file import LOWEST_LIMIT, Box, Certificate, write_certificate
-from partls.dual_points import DualPoints, Point
+from partls.certificate_file import LOWEST_LIMIT, Box, Certificate, TooLarge, write_certificate
+from partls.dual_points import AT_ONCE, DualPoints, Point, Relaxed
 from partls.exact_bounds import Checker
 from partls.exact_integers import as_float, eliminate, proved_by_cholesky, unit_diagonal
 from partls.fingerprint import data_of, problem_of
-from partls.result import ABSOLUTE_TOLERANCE, Result, Status, target_size
+from partls.result import PROVEN, Result, Status, target_size
 from partls.search.branching import StrongBranching
-from partls.search.subtree import violations
-from partls.verify import spell
+from partls.search.subtree import Tolerances, violations
+from partls.verify import spelled
 from relaxations.active_set import ActiveSetBounder
+from relaxations.bound import Bound, Bounder
+from relaxations.strengthened import StrengthenedBounder
 
+_PAYS = 0.1  # of the first gap: a stronger bound that closes less is not worth its time
 _SHARE = 0.5  # of the tolerance: boxes closed with this much to spare leave the rest to rounding
 _SPARE_BITS = 70  # of a dual point, beyond those that the reach of the coefficients and the size of the objective take
 _LIMITS = (40, 20, LOWEST_LIMIT)  # powers of two tried where columns depend on each other
@@ -35,9 +39,31 @@ _EXACT_COLUMNS = 40  # up to which definiteness is looked for by exact eliminati
 _EIGENVALUES = (60, 90, 120, 180, 240)
 
 
-def certify(result: Result, root: SignPattern, path: str | os.PathLike[str], gap_tol: float) -> None:
-    """Write the proof that no solution under ``root`` improves on the result by more than the tolerance."""
-    write_certificate(_Proof(result, root, gap_tol).certificate(), path)
+def certify(
+    result: Result, root: SignPattern, path: str | os.PathLike[str], gap_tol: float, time_limit: float | None = None
+) -> str:
+    """Write the proof that no solution under ``root`` improves on the result by more than the tolerance.
+
+    A proof that takes too long, or is too large for any reader, is given up for that of the first bound alone; so is
+    that of a search that did not end. Returns why, or nothing.
+    """
+    given_up = "" if result.status in (*PROVEN, Status.PRECISION_LIMIT) else "the search did not end"
+    if not given_up:
+        proof = _Proof(result, root, gap_tol, math.inf if time_limit is None else time.monotonic() + time_limit)
+        try:
+            write_certificate(proof.certificate(proof.leaves()), path)
+            return ""
+        except _OutOfTime:
+            given_up = f"it takes more than {time_limit:g} s"
+        except TooLarge as error:
+            given_up = str(error)
+    first = _Proof(result, root, gap_tol, math.inf)
+    write_certificate(first.certificate([first.first_leaf()]), path)
+    return given_up
+
+
+class _OutOfTime(Exception):  # noqa: N818
+    """The time for the proof is up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +71,7 @@ class _Leaf:
     """A closed box and the solution u of its relaxation, in floating point."""
 
     signs: SignPattern
-    u: Floats
+    relaxed: Relaxed
 
 
 @dataclass(frozen=True)
@@ -60,9 +86,9 @@ class _Claim:
 class _Proof:
     """One certificate in the making."""
 
-    def __init__(self, result: Result, root: SignPattern, gap_tol: float) -> None:
+    def __init__(self, result: Result, root: SignPattern, gap_tol: float, deadline: float) -> None:
         instance = result.instance
-        self._result, self._instance, self._reduction = result, instance, instance.reduction
+        self._instance, self._reduction, self._deadline = instance, instance.reduction, deadline
         self._root = SignPattern(root.values[: instance.n_groups])  # an L1 intercept needs no sign of its own here
         self._problem, self._data = problem_of(instance, root), data_of(instance)
         self._checker = Checker(self._data, self._problem, exact=False)
@@ -72,14 +98,15 @@ class _Proof:
         self._points = DualPoints(instance, self._checker)
         self._accepted = self._checker.accepted(self._objective, gap_tol)
         # What floating point can close; the exact bounds may well prove more.
-        self._tolerance = max(gap_tol * self._objective, ABSOLUTE_TOLERANCE * target_size(instance))
+        rounding = Tolerances(0.0, target_size(instance)).cutoff(self._objective)
+        self._cutoff = min(self._objective - _SHARE * as_float(self._accepted), rounding)
 
-    def certificate(self) -> Certificate:
-        """Return the certificate, with the least restrictive claim that reaches the tolerance."""
-        nothing_below_zero = [Box(spell(self._root), 0.0, 1, None)]
+    def certificate(self, leaves: Iterable[_Leaf]) -> Certificate:
+        """Return the certificate of closed boxes, with the least restrictive claim that reaches the tolerance."""
+        nothing_below_zero = [Box(spelled(self._root), 0.0, 1, None)]
         if self._objective <= self._accepted:
             return self._claimed(_Claim(), nothing_below_zero)
-        leaves = list(self._leaves())
+        leaves = list(leaves)
         attempts: list[tuple[float, _Claim, list[Box]]] = [(0.0, _Claim(), nothing_below_zero)]
         for claim in self._claims():
             boxes = self._boxes(leaves, claim)
@@ -100,26 +127,54 @@ class _Proof:
 
     # Boxes
 
-    def _leaves(self) -> Iterator[_Leaf]:
-        """Yield closed boxes that cover the root; after an unfinished search, the root itself."""
-        reduction, finished = self._reduction, (Status.OPTIMAL, Status.GAP_REACHED, Status.PRECISION_LIMIT)
+    def first_leaf(self) -> _Leaf:
+        """Return the whole, with its first bound."""
+        if not len(self._reduction.R):
+            return _Leaf(self._root, Relaxed(self._restored(np.zeros(self._reduction.n_columns))))
+        return self._leaf(self._root, ActiveSetBounder(self._reduction).bound(self._padded(self._root)))
+
+    def leaves(self) -> Iterator[_Leaf]:
+        """Yield closed boxes that cover the root."""
+        reduction = self._reduction
         if not len(reduction.R):
-            yield _Leaf(self._root, self._restored(np.zeros(reduction.n_columns)))
+            yield self.first_leaf()
             return
-        bounder = ActiveSetBounder(reduction)
-        cutoff = self._objective - _SHARE * self._tolerance
+        bounder, strong = ActiveSetBounder(reduction), self._strong_bounder()
         open_boxes = [self._root]
         while open_boxes:
+            self._look_at_the_clock()
             signs = open_boxes.pop()
-            padded = SignPattern((*signs, *[0] * (reduction.n_groups - len(signs))))
-            bound = bounder.bound(padded)
-            v = bound.coef
-            assert v is not None  # this relaxation always has a point
-            if bound.value >= cutoff or signs.is_complete or self._result.status not in finished:
-                yield _Leaf(signs, self._restored(v))
+            bound = bounder.bound(self._padded(signs))
+            if bound.value >= self._cutoff or signs.is_complete:
+                yield self._leaf(signs, bound)
                 continue
-            k = self._branch_group(signs, v, bounder)
+            if strong is not None:
+                stronger = strong.bound(self._padded(signs))
+                if stronger.value >= self._cutoff:
+                    yield self._leaf(signs, stronger, strengthened=signs.undecided)
+                    continue
+            assert bound.coef is not None  # this relaxation always has a point
+            k = self._branch_group(signs, bound.coef, bounder)
             open_boxes += [signs.fix(k, -1), signs.fix(k, 1)]
+
+    def _strong_bounder(self) -> Bounder | None:
+        """Return the bound that a strong L2 penalty gives, if it closes a good part of the first gap; else None."""
+        if self._reduction.data_part is self._reduction:
+            return None
+        root, strong = self._padded(self._root), StrengthenedBounder(self._reduction)
+        first = ActiveSetBounder(self._reduction).bound(root).value
+        return strong if strong.bound(root).value - first > _PAYS * (self._objective - first) else None
+
+    def _leaf(self, signs: SignPattern, bound: Bound, strengthened: Sequence[int] = ()) -> _Leaf:
+        assert bound.coef is not None
+        return _Leaf(signs, Relaxed(self._restored(bound.coef), tuple(strengthened)))
+
+    def _padded(self, signs: SignPattern) -> SignPattern:
+        return SignPattern((*signs, *[0] * (self._reduction.n_groups - len(signs))))
+
+    def _look_at_the_clock(self) -> None:
+        if time.monotonic() > self._deadline:
+            raise _OutOfTime
 
     def _branch_group(self, signs: SignPattern, v: Floats, bounder: ActiveSetBounder) -> int:
         reduction = self._reduction
@@ -127,8 +182,7 @@ class _Proof:
         groups = [k for k in signs.undecided if nu[k] > 0] or list(signs.undecided)
 
         def try_child(k: int, sign: int) -> float:
-            child = signs.fix(k, sign)
-            return bounder.bound(SignPattern((*child, *[0] * (reduction.n_groups - len(child))))).value
+            return bounder.bound(self._padded(signs.fix(k, sign))).value
 
         return StrongBranching().choose(groups, v, reduction.labels, try_child)
 
@@ -139,17 +193,16 @@ class _Proof:
     # What the dual points are and what bounds the coefficients
 
     def _claims(self) -> Iterator[_Claim]:
-        """Yield claims from the least restrictive to the most."""
-        if not len(self._checker.unbounded):
-            yield _Claim()
-            return
-        eigenvalue = self._eigenvalue()
-        if eigenvalue is not None:
+        """Yield claims from the least restrictive to the most; a limit is a last resort, where it may be one."""
+        checker = self._checker
+        eigenvalue = self._eigenvalue() if len(checker.unbounded) else None
+        if eigenvalue is not None or not len(checker.unbounded):
             yield _Claim(eigenvalue)
-        else:
-            yield _Claim(rational=True)
-        for limit in _LIMITS:
-            yield _Claim(limit=limit)
+        yield _Claim(eigenvalue, rational=True)
+        if len(checker.unbounded) and not checker.independent:
+            for limit in _LIMITS:
+                if not checker.contributes_more(self._coef, self._intercept, limit):
+                    yield _Claim(limit=limit)
 
     def _eigenvalue(self) -> int | None:
         """Return k with ``Q_UU - 2^-k diag(Q_UU)`` positive definite, or None if the columns depend on each other."""
@@ -165,21 +218,30 @@ class _Proof:
     def _boxes(self, leaves: Sequence[_Leaf], claim: _Claim) -> list[Box]:
         """Return the boxes with the bounds that the verifier proves; none if a system is too large for rationals."""
         reach = self._checker.reach(self._objective, claim.eigenvalue, claim.limit)
-        if claim.rational:
-            points = self._rational(leaves)
-        else:
-            points = self._points.dyadic([leaf.u for leaf in leaves], self._precision(reach))
+        points = self._rational(leaves) if claim.rational else self._dyadic(leaves, self._precision(reach))
         if not points:
             return []
-        boxes = [Box(spell(leaf.signs), 0.0, d, n) for leaf, (n, d) in zip(leaves, points, strict=True)]
+        boxes = [
+            Box(spelled(leaf.signs), 0.0, d, n, bool(leaf.relaxed.strengthened))
+            for leaf, (n, d) in zip(leaves, points, strict=True)
+        ]
         proved = self._checker.bounds(boxes, reach)
         return [replace(box, bound=_below(value)) for box, value in zip(boxes, proved, strict=True)]
+
+    def _dyadic(self, leaves: Sequence[_Leaf], precision: int) -> list[Point]:
+        points: list[Point] = []
+        while len(points) < len(leaves):
+            self._look_at_the_clock()
+            some = leaves[len(points) : len(points) + AT_ONCE]
+            points += self._points.dyadic([leaf.relaxed for leaf in some], precision)
+        return points
 
     def _rational(self, leaves: Sequence[_Leaf]) -> list[Point]:
         """Return the exact points, or none at all if one of them has numbers too long."""
         points = []
         for leaf in leaves:
-            point = self._points.rational(leaf.u)
+            self._look_at_the_clock()
+            point = self._points.rational(leaf.relaxed)
             if point is None:
                 return []
             points.append(point)

@@ -1,13 +1,14 @@
 """The certificate as a file: JSON (gzipped if the name ends in .gz), sealed by a SHA-256 of its content.
 
-Reading allots no more memory than the size limit allows, runs nothing, and ends in a ``Certificate`` whose every field
-has the right type, length and range, or in one ``InvalidInput``.
+Reading unpacks no more bytes than a limit allows, runs nothing, and ends in a ``Certificate`` whose every field has the
+right type, length and range, or in one ``InvalidInput``.
 """
 
 from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import json
 import math
 import os
@@ -19,9 +20,9 @@ from typing import Any, NoReturn
 
 from formulations.errors import InvalidInput
 
-FORMAT, VERSION = "partls certificate", 1
+FORMAT, VERSION = "partls certificate", 2
 LOWEST_LIMIT = 10  # a claim about smaller contributions than 2^10 times the target is no proof of optimality
-_MAX_BYTES = 2**28  # unpacked
+_MAX_BYTES, _EXPANSION = 2**28, 100  # unpacked: so many in all, and so many times the size of a packed file
 _MAX_BITS = 14_000  # of a whole number
 _MAX_POWER = 512  # of two
 _GZIP = b"\x1f\x8b"
@@ -45,13 +46,15 @@ class Problem:
 class Box:
     """The solutions with these signs, the bound claimed for them, and its proof v = numerators / denominator.
 
-    Without numerators the bound is zero: the objective is never negative.
+    Without numerators the bound is zero: the objective is never negative. ``strengthened`` says that undecided groups
+    pay an L2 penalty for the sum of the sizes of their coefficients.
     """
 
     signs: str
     bound: float
     denominator: int
     numerators: list[int] | None
+    strengthened: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,10 +83,16 @@ def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**content, "digest": hashlib.sha256(text.encode()).hexdigest()}
 
 
+class TooLarge(Exception):  # noqa: N818
+    """No reader would accept a file of this size."""
+
+
 def write_certificate(certificate: Certificate, path: str | os.PathLike[str]) -> None:
     """Write the file in one step: a reader finds all of it or none."""
     target = Path(path)
     text = json.dumps(certificate.document(), separators=(",", ":")).encode()
+    if len(text) > _MAX_BYTES:
+        raise TooLarge(f"it takes {len(text) >> 20:,} MiB, of which {_MAX_BYTES >> 20:,} would be read")
     partial = target.with_name(target.name + ".partial")
     try:
         partial.write_bytes(gzip.compress(text, mtime=0) if target.suffix == ".gz" else text)
@@ -103,17 +112,25 @@ def _load(path: Path) -> Any:
     def refuse(constant: str) -> NoReturn:
         raise ValueError(f"{constant} is not a number")
 
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        members = dict(pairs)
+        if len(members) < len(pairs):
+            raise ValueError("a name stands twice")
+        return members
+
     try:
-        with path.open("rb") as raw:
-            start = raw.read(2)
-        with gzip.open(path) if start == _GZIP else path.open("rb") as file:
-            content = file.read(_MAX_BYTES + 1)
+        with path.open("rb") as raw:  # once: it may be a pipe
+            content, limit = raw.read(_MAX_BYTES + 1), _MAX_BYTES
+        if content.startswith(_GZIP):
+            limit = min(limit, _EXPANSION * len(content))
+            with gzip.open(io.BytesIO(content)) as file:
+                content = file.read(limit + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise InvalidInput(f"{path}: cannot be read ({error})") from None
-    if len(content) > _MAX_BYTES:
-        raise InvalidInput(f"{path}: larger than {_MAX_BYTES} bytes, no certificate of ours")
+    if len(content) > limit:
+        raise InvalidInput(f"{path}: larger than {limit} bytes, no certificate of ours")
     try:
-        return json.loads(content, parse_constant=refuse)
+        return json.loads(content, parse_constant=refuse, object_pairs_hook=unique)
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{path}: not a complete JSON document ({str(error)[:100]})") from None
 
@@ -157,7 +174,7 @@ def _certificate(content: Any) -> Certificate:
         intercept=_number(content["intercept"], "intercept"),
         eigenvalue=_power(content["eigenvalue"], "eigenvalue"),
         limit=_power(content["limit"], "limit", LOWEST_LIMIT),
-        boxes=[_box(_members(box, Box, f"box {i}"), problem.n_groups, width, i) for i, box in enumerate(boxes)],
+        boxes=[_box(_members(box, Box, f"box {i}"), problem, width, i) for i, box in enumerate(boxes)],
     )
 
 
@@ -174,12 +191,15 @@ def _problem(part: Mapping[str, Any]) -> Problem:
     )
 
 
-def _box(part: Mapping[str, Any], n_groups: int, width: int, position: int) -> Box:
+def _box(part: Mapping[str, Any], problem: Problem, width: int, position: int) -> Box:
     name = f"box {position}"
     numerators = None if part["numerators"] is None else _integers(_list(part["numerators"], name, width), name)
     denominator = _integer(part["denominator"], name)
     _require(denominator > 0, name)
-    return Box(_text(part["signs"], name, n_groups, "+-0"), _number(part["bound"], name), denominator, numerators)
+    signs, strengthened = _text(part["signs"], name, problem.n_groups, "+-0"), part["strengthened"]
+    to_strengthen = "0" in signs and problem.penalty == "l2" and problem.eta > 0
+    _require(strengthened is False or (strengthened is True and to_strengthen), name)
+    return Box(signs, _number(part["bound"], name), denominator, numerators, strengthened)
 
 
 def _members(value: Any, kind: type, name: str) -> Mapping[str, Any]:

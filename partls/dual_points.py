@@ -4,12 +4,16 @@ A point of a box's relaxation satisfies ``Q_SS u_S = c_S - h_S`` on its support 
 sign of u. What a floating-point solution misses is computed exactly, solved for in floating point, and added as an
 integer: each step gains the digits that the condition number leaves. Small systems are solved in rationals outright,
 which makes the slope vanish exactly, on all columns that depend on the support too.
+
+Where a box is strengthened, an undecided group pays ``eta (sum_j |u_j|)^2``. On the support that is
+``eta (sum_j r_j u_j)^2`` with the signs r of u: the same equations, the row of the group turned by r.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -21,46 +25,78 @@ from formulations.instance import Instance
 from partls.exact_bounds import Checker
 from partls.exact_integers import Integers, digit_product
 
-_AT_ONCE = 256  # points
-_STEPS = 100  # of refinement, at most
+AT_ONCE = 256  # points: more take memory, fewer more time
+_STEPS, _PATIENCE = 100, 3  # of refinement, at most, and without gain
 _SMALL = 4000  # bits of a determinant up to which a system is solved in rationals
 
 Point = tuple[list[int], int]
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxed:
+    """The solution u of a box's relaxation in floating point, and its undecided groups if the box is strengthened."""
+
+    u: Floats
+    strengthened: tuple[int, ...] = ()
 
 
 class DualPoints:
     """Refines float solutions of one problem into points n / d."""
 
     def __init__(self, instance: Instance, checker: Checker) -> None:
-        self._instance, self._checker = instance, checker
+        self._instance, self._checker, self._labels = instance, checker, instance.partition.labels
         self._shift = np.append(instance._x_shift, [0.0] * instance.fit_intercept)
 
-    def dyadic(self, solutions: Sequence[Floats], precision: int) -> list[Point]:
+    def dyadic(self, solutions: Sequence[Relaxed], precision: int) -> list[Point]:
         """Return the points of the supports in units of ``2^-precision``, as accurate as they become."""
-        batches = (solutions[start : start + _AT_ONCE] for start in range(0, len(solutions), _AT_ONCE))
-        return [point for batch in batches for point in self._refined(batch, precision)]
-
-    def _refined(self, solutions: Sequence[Floats], precision: int) -> list[Point]:
-        checker = self._checker
-        supports = [self._support(u) for u in solutions]
-        factors = [qr(self._triangle[:, support], mode="r", check_finite=False)[0] for support in supports]
-        n = np.array([[_scaled(float(value), precision) for value in u] for u in solutions], dtype=object)
-        right = np.array([self._right(u) for u in solutions], dtype=object) * 2**precision
-        best, smallest = n.copy(), [math.inf] * len(n)
+        supports = [self._support(solution.u) for solution in solutions]
+        turns = np.array([self._turned(solution) for solution in solutions])
+        factors = [self._factor(support, turn) for support, turn in zip(supports, turns, strict=True)]
+        n = np.array([[_scaled(float(value), precision) for value in part.u] for part in solutions], dtype=object)
+        right = np.array([self._right(part.u) for part in solutions], dtype=object) * 2**precision
+        best, smallest, waited = n.copy(), [math.inf] * len(n), [0] * len(n)
         unsettled = np.flatnonzero([_regular(factor) for factor in factors])
         for _ in range(_STEPS):
             if not len(unsettled):
                 break
-            better = []
-            for i, whole in zip(unsettled, right[unsettled] - digit_product(n[unsettled], checker.Q), strict=True):
+            going_on = []
+            residuals = right[unsettled] - self._product(n[unsettled], turns[unsettled])
+            for i, whole in zip(unsettled, residuals, strict=True):
                 size, step = self._step(factors[i], supports[i], whole[supports[i]])
+                waited[i] += 1
                 if size < smallest[i]:
-                    best[i], smallest[i] = n[i], size
-                    if step is not None:
-                        n[i, supports[i]] += step
-                        better.append(i)
-            unsettled = np.array(better, dtype=np.intp)
+                    best[i], smallest[i], waited[i] = n[i], size, 0
+                if step is not None and waited[i] < _PATIENCE:
+                    n[i, supports[i]] += step
+                    going_on.append(i)
+            unsettled = np.array(going_on, dtype=np.intp)
         return [([int(entry) for entry in row], 2**precision) for row in best]
+
+    def _turned(self, solution: Relaxed) -> NDArray[np.intp]:
+        """Return r: the signs of u in the undecided groups of a strengthened box, else one."""
+        turn = np.ones(len(solution.u), dtype=np.intp)
+        inside = np.isin(self._labels, solution.strengthened)
+        turn[: len(inside)][inside & (solution.u[: len(inside)] < 0)] = -1
+        return turn
+
+    def _product(self, n: Integers, turns: NDArray[np.intp]) -> Integers:
+        """Return the rows of n times Q, the rows of groups in it turned."""
+        checker = self._checker
+        moved = digit_product(n, checker.Q)
+        if (turns < 0).any():
+            turned = turns.astype(object)
+            sums, sizes = n @ checker.members, (n * turned) @ checker.members
+            moved = moved + checker.row_weight * (turned * (sizes @ checker.members.T) - sums @ checker.members.T)
+        return np.asarray(moved)
+
+    def _factor(self, support: NDArray[np.intp], turn: NDArray[np.intp]) -> Floats:
+        """Return a triangular factor of the augmented rows on a support, the rows of groups turned."""
+        if (turn > 0).all():
+            rows = self._triangle
+        else:
+            data, penalty = self._scaled_rows
+            rows = np.vstack([data, penalty[:-1] * turn, penalty[-1:]])
+        return np.asarray(qr(rows[:, support], mode="r", check_finite=False)[0])
 
     def _step(self, factor: Floats, support: NDArray[np.intp], residual: Integers) -> tuple[float, Integers | None]:
         """Return the size of a residual, as a power of two, and the step that removes most of it, or None.
@@ -80,13 +116,17 @@ class DualPoints:
         powers = [size - self._checker.unit - e for e in scales]
         return size, np.array([_scaled(float(x), p) for x, p in zip(step, powers, strict=True)], dtype=object)
 
-    def rational(self, u: Floats) -> Point | None:
-        """Return the point of u's support exactly, or None if its numbers would be too long."""
-        checker, support = self._checker, self._support(u)
+    def rational(self, solution: Relaxed) -> Point | None:
+        """Return the point of a solution's support exactly, or None if its numbers would be too long."""
+        checker, u = self._checker, solution.u
+        support, turn = self._support(u), self._turned(solution)
         n = [0] * len(u)
         if not len(support):
             return n, 1
-        rows = np.column_stack([checker.Q[np.ix_(support, support)], self._right(u)[support]])
+        same = checker.members[support] @ checker.members[support].T
+        opposed = np.not_equal.outer(turn[support], turn[support]).astype(object)
+        square = checker.Q[np.ix_(support, support)] - 2 * checker.row_weight * same * opposed
+        rows = np.column_stack([square, self._right(u)[support]])
         rows = rows // math.gcd(*rows.flat)
         if len(support) * max(int(entry).bit_length() for entry in rows.flat) > _SMALL:
             return None
@@ -127,32 +167,36 @@ class DualPoints:
         return np.asarray(step)
 
     @cached_property
-    def _rows(self) -> Floats:
-        """The augmented rows, their columns centred."""
+    def _rows(self) -> tuple[Floats, Floats]:
+        """The rows of the data, their columns centred, and those of an L2 penalty: of each group, and the intercept."""
         instance = self._instance
         n, shift = instance.n_columns, self._shift
         weights = np.ones(instance.n_rows) if instance.sample_weight is None else instance.sample_weight
         ones = [np.ones(instance.n_rows)] * instance.fit_intercept
-        blocks = [np.sqrt(weights)[:, None] * (np.column_stack([instance.X, *ones]) - shift)]
+        data = np.sqrt(weights)[:, None] * (np.column_stack([instance.X, *ones]) - shift)
+        sums = np.zeros((instance.n_groups + 1, len(shift)))
         if instance.eta > 0 and instance.penalty == "l2":
-            sums = np.zeros((instance.n_groups + 1, len(shift)))
             sums[:-1, :n] = instance.partition.indicator().T
             if instance.fit_intercept and instance.penalize_intercept:
                 sums[-1] = -shift
                 sums[-1, -1] = 1.0
-            blocks.append(math.sqrt(instance.eta) * sums)
-        return np.vstack(blocks)
+        return data, math.sqrt(instance.eta) * sums
 
     @cached_property
     def _exponents(self) -> NDArray[np.intc]:
         """Powers of two about as large as the columns of the augmented rows."""
-        return np.asarray(np.frexp(np.abs(self._rows).max(axis=0))[1])
+        return np.asarray(np.frexp(np.max([np.abs(rows).max(axis=0) for rows in self._rows], axis=0))[1])
+
+    @cached_property
+    def _scaled_rows(self) -> tuple[Floats, Floats]:
+        """A triangular factor of the data, and the rows of the penalty, their columns scaled."""
+        data, penalty = (np.ldexp(rows, -self._exponents) for rows in self._rows)
+        return np.asarray(qr(data, mode="r", check_finite=False)[0])[: len(self._shift)], penalty
 
     @cached_property
     def _triangle(self) -> Floats:
         """A triangular factor of the augmented rows, their columns scaled."""
-        rows = np.ldexp(self._rows, -self._exponents)
-        return np.asarray(qr(rows, mode="r", check_finite=False)[0])[: len(self._shift)]
+        return np.asarray(qr(np.vstack(self._scaled_rows), mode="r", check_finite=False)[0])[: len(self._shift)]
 
 
 def _regular(factor: Floats) -> bool:

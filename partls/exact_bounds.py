@@ -22,7 +22,13 @@ bounded over the solutions u that could improve on the model's objective, f(u) <
   certificate proposes k and the definiteness is proved here: by a floating-point Cholesky factorisation of a matrix
   made smaller by more than all rounding errors ("rounding"), or by exact elimination;
 - where columns depend on each other no such k exists, and a certificate whose e is not zero has to state a limit: it
-  then speaks of the solutions in which no column contributes more than 2^limit ||b||. The answer says so.
+  then speaks of the solutions in which no column contributes more than 2^limit ||b||, and the model is one of them.
+  The answer says so.
+
+A box may be strengthened. Where the sign of group k is not decided, its row in A lets both signs cancel, which no
+solution does: it has one sign there, and pays ``eta (sum_j |u_j|)^2 >= eta (2 s sum_j |u_j| - s^2)`` for any
+number s. With this in place of the row, and s = sum_j |v_j|, everything above holds: the row leaves A and so Q, l1_j
+becomes ``2 eta s``, and the bound loses ``eta s^2``.
 """
 
 from __future__ import annotations
@@ -55,6 +61,7 @@ from partls.exact_integers import (
     sqrt_up,
 )
 
+INDEPENDENT = 40  # a claim about columns as independent as 2^-40 tells has no need of a limit
 VANISHING = 1e-12  # of the target's size: a tolerance below this is zero to working precision
 ROUNDED = 1e-14  # of ||b||^2, which counts as size of a target that the intercept explains
 SIGNS = {"+": 1, "-": -1, "0": 0}
@@ -67,8 +74,7 @@ class Data:
 
     X: Floats
     y: Floats
-    labels: NDArray[np.intp]
-    n_groups: int
+    partition: Partition
     weights: Floats | None
 
     @classmethod
@@ -80,13 +86,13 @@ class Data:
         weights = None if sample_weight is None else as_vector(sample_weight, "sample_weight", len(table))
         if weights is not None and (weights < 0).any():
             raise InvalidInput("sample_weight has negative values: weights must be >= 0")
-        return cls(table, as_vector(y, "y", len(table)), partition.labels, partition.n_groups, weights)
+        return cls(table, as_vector(y, "y", len(table)), partition, weights)
 
     def digest(self, problem: Problem) -> str:
         """Return the SHA-256 of the problem and of every number in the data."""
         hashed = hashlib.sha256(json.dumps(vars(problem), sort_keys=True).encode())
         weights = np.ones(0) if self.weights is None else self.weights
-        for array in (self.X, self.y, self.labels, weights):
+        for array in (self.X, self.y, self.partition.labels, weights):
             kind = "<f8" if array.dtype.kind == "f" else "<i8"
             hashed.update(f"{array.shape}".encode())
             hashed.update(np.ascontiguousarray(array + 0, dtype=kind).tobytes())  # -0.0 + 0 is 0.0
@@ -97,19 +103,22 @@ class Checker:
     """The exact quadratic form of a problem: Q, c, b'b are integers times ``2^-unit``."""
 
     def __init__(self, data: Data, problem: Problem, *, exact: bool) -> None:
-        n = data.X.shape[1]
-        self._labels, self._problem, self._exact = data.labels, problem, exact
+        n, labels = data.X.shape[1], data.partition.labels
+        self._labels, self._problem, self._exact = labels, problem, exact
         ones = [np.ones(len(data.y))] if problem.fit_intercept else []
         table = np.column_stack([data.X, *ones, data.y])
         gram, unit = (exact_gram if exact else digit_gram)(table, data.weights)
         eta = Fraction(problem.eta)
         finer = max(eta.denominator.bit_length() - unit, 0)  # so that eta / 2 is a whole number of units
         gram, self.unit = gram * 2**finer, unit + finer
-        self.grouped = np.append(data.labels >= 0, np.full(len(ones), problem.penalize_intercept))
+        self.grouped = np.append(labels >= 0, np.full(len(ones), problem.penalize_intercept))
         weight = int(eta * 2**self.unit)
         self.half = self.grouped.astype(object) * (weight // 2 if problem.penalty == "l1" else 0)  # l1 / 2
+        self.row_weight = weight if problem.penalty == "l2" else 0
+        groups = np.arange(data.partition.n_groups)
+        self.members = np.equal.outer(np.append(labels, [-1] * len(ones)), groups).astype(object)  # column, group
         if problem.penalty == "l2":
-            same = np.equal.outer(data.labels, data.labels) & (data.labels >= 0)
+            same = np.equal.outer(labels, labels) & (labels >= 0)
             gram[:n, :n] += same.astype(object) * weight
             if ones and problem.penalize_intercept:
                 gram[n, n] += weight
@@ -149,6 +158,17 @@ class Checker:
         total = self.bb * d * d - 2 * d * (self.c @ n) + n @ (self.Q @ n) + 2 * d * (self.half @ abs(n))
         return as_float(Fraction(total, d * d * 2**self.unit))
 
+    def contributes_more(self, coef: list[float], intercept: float, limit: int) -> bool:
+        """Return whether a column of U contributes more than ``2^limit ||b||`` to a model."""
+        u = [Fraction(value) for value in (*coef, intercept)]
+        most = Fraction(self.bb) * 4**limit
+        return any(u[j] ** 2 * self.Q[j, j] > most for j in self.unbounded)
+
+    @cached_property
+    def independent(self) -> bool:
+        """Whether the columns of U are proved to be as independent as those of ordinary data."""
+        return proved_by_cholesky(self.Q[np.ix_(self.unbounded, self.unbounded)], INDEPENDENT)
+
     def reach(self, objective: float, eigenvalue: int | None, limit: int | None) -> list[Fraction | None]:
         """Return a bound on each |u_j| over the solutions that improve on ``objective``; None where there is none."""
         eta, top = Fraction(self._problem.eta), Fraction(objective)
@@ -186,8 +206,15 @@ class Checker:
             n = np.array([box.numerators or [0] * len(self.Q) for box in some], dtype=object)
             d = np.array([box.denominator for box in some], dtype=object)
             moved = n @ self.Q if self._exact else digit_product(n, self.Q)
-            values = self.bb * d * d - (n * moved).sum(axis=1)
-            lacking = self._lacking(np.outer(d, self.c) - moved, np.outer(d, self.half), some)
+            half, paid = np.outer(d, self.half), np.zeros(len(some), dtype=object)
+            if any(box.strengthened for box in some):
+                open_groups = np.array([[box.strengthened and sign == "0" for sign in box.signs] for box in some])
+                sums, sizes = (n @ self.members) * open_groups, (abs(n) @ self.members) * open_groups
+                moved = moved - self.row_weight * (sums @ self.members.T)
+                half = half + self.row_weight * (sizes @ self.members.T)
+                paid = self.row_weight * (sizes**2).sum(axis=1)
+            values = self.bb * d * d - (n * moved).sum(axis=1) - paid
+            lacking = self._lacking(np.outer(d, self.c) - moved, half, some)
             unlimited = (lacking[:, endless] != 0).any(axis=1)
             totals = values * 2**finer - 2 * d * (lacking @ longest)
             for i, box in enumerate(some):

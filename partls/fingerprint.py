@@ -6,18 +6,17 @@ from formulations.instance import Instance
 from formulations.signs import SignPattern
 from partls.certificate_file import Problem
 from partls.exact_bounds import Data
-from partls.verify import spell
+from partls.verify import spelled
 
 
 def problem_of(instance: Instance, root: SignPattern) -> Problem:
     """Return the problem's definition under the a-priori signs ``root``."""
     return Problem(
         instance.n_rows, instance.n_columns, instance.n_groups, instance.eta, instance.penalty, instance.fit_intercept,
-        instance.fit_intercept and instance.penalize_intercept, spell(root.values[: instance.n_groups]),
+        instance.fit_intercept and instance.penalize_intercept, spelled(root.values[: instance.n_groups]),
     )
 
 
 def data_of(instance: Instance) -> Data:
     """Return the instance's numbers as the verifier sees them."""
-    labels = instance.partition.labels
-    return Data(instance.X, instance.y, labels, instance.n_groups, instance.sample_weight)
+    return Data(instance.X, instance.y, instance.partition, instance.sample_weight)

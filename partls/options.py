@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from formulations.errors import InvalidInput, suggestion
+from formulations.given_signs import SIGN_WORDS, given_signs
 from formulations.instance import Instance
 from formulations.signs import SignPattern
-
-_SIGN_WORDS = {"+": 1, "-": -1, "plus": 1, "minus": -1, "positive": 1, "negative": -1, "free": 0, "": 0}
 
 
 def chosen(option: str, value: Any, allowed: Iterable[str]) -> str:
@@ -81,22 +80,8 @@ def writable(option: str, value: Any) -> Path | None:
 
 def a_priori_signs(instance: Instance, signs: Any) -> SignPattern:
     """Return the root pattern from ``{group: "+" or "-"}`` or from one sign per group; None decides nothing."""
-    values = [0] * instance.reduction.n_groups  # an L1-penalised intercept adds an undecided group at the end
-    if signs is None:
-        return SignPattern(tuple(values))
-    if isinstance(signs, Mapping):
-        pairs = [(_group(instance, key), _sign(f"signs[{key!r}]", value)) for key, value in signs.items()]
-    else:
-        given = list(signs) if isinstance(signs, Iterable) else [signs]
-        if len(given) != instance.n_groups:
-            raise InvalidInput(f"signs has {len(given)} value(s) but there are {instance.n_groups} group(s)")
-        pairs = [(k, _sign(f"signs[{k}]", value)) for k, value in enumerate(given)]
-    for k, sign in pairs:
-        if values[k] and sign and sign != values[k]:
-            name = instance.partition.names[k]
-            raise InvalidInput(f"signs gives group {name!r} both + and -: keep one of them")
-        values[k] = sign or values[k]
-    return SignPattern(tuple(values))
+    beyond = instance.reduction.n_groups - instance.n_groups  # an L1-penalised intercept is an undecided group
+    return SignPattern((*given_signs(signs, instance.partition), *[0] * beyond))
 
 
 def starting_signs(instance: Instance, warm_start: Any, root: SignPattern) -> SignPattern | None:
@@ -127,24 +112,6 @@ def _signs_of(instance: Instance, warm_start: Any) -> Any:
 
 def _all_signs(values: Any) -> bool:
     """Return whether this is a sequence of signs, and not of coefficients."""
-    words = [*_SIGN_WORDS, None, -1, 0, 1]
+    words = [*SIGN_WORDS, None, -1, 0, 1]
     flat: Any = values
     return isinstance(values, Iterable) and np.ndim(flat) <= 1 and all(value in words for value in values)
-
-
-def _group(instance: Instance, key: Any) -> int:
-    if isinstance(key, str):
-        return instance.partition.index(key)
-    if isinstance(key, (int, np.integer)) and 0 <= key < instance.n_groups:
-        return int(key)
-    raise InvalidInput(f"signs names group {key!r}: groups are {list(instance.partition.names)}")
-
-
-def _sign(place: str, value: Any) -> int:
-    if value is None:
-        return 0
-    if isinstance(value, str) and value.strip().lower() in _SIGN_WORDS:
-        return _SIGN_WORDS[value.strip().lower()]
-    if not isinstance(value, str) and value in (-1, 0, 1):
-        return int(value)
-    raise InvalidInput(f'{place}={value!r} is not a sign: use "+", "-" or None')

@@ -32,6 +32,7 @@ from partls.progress import Observer
 from partls.result import (
     ABSOLUTE_TOLERANCE,
     OPTIMAL_GAP,
+    PROVEN,
     Result,
     Solution,
     StartTrace,
@@ -149,9 +150,9 @@ def solve(
         Keep objective and time of every iteration of every start in ``result.trace``.
     certificate : path, optional
         Where to write a proof of the answer that ``partls.verify`` checks against the data without any solver. JSON,
-        gzipped if the name ends in ".gz". A search ended by a limit leaves a proof of the root's bound only. Writing a
-        proof usually takes 50 to 100 times as long as the search, which ``time_limit`` does not count; Ctrl-C gives it
-        up and returns the answer.
+        gzipped if the name ends in ".gz". Writing a proof usually takes 50 to 100 times as long as the search; it has
+        ``time_limit`` seconds of its own. A search or a proof ended by a limit leaves a proof of the root's bound only;
+        Ctrl-C gives the proof up and returns the answer.
     checkpoint : path, optional
         Where branch and bound writes its open subtrees and its incumbent, every ``checkpoint_interval`` seconds and at
         its end. If the file exists, the search goes on from there; counts and ``node_limit`` go on too.
@@ -228,7 +229,7 @@ def solve_instance(
                 instance, root, listed.incumbent, listed.lower_bound, listed.limit, listed.counts, method="enumerate",
                 gap_tol=gap_tol, began=began, solutions=listed.solutions,
             )
-            return _certified(result, root, proof, gap_tol, keys)
+            return _certified(result, root, proof, gap_tol, time_limit, keys)
         if keep != "best":
             name = "branch and bound" if method == "bnb" else "the alternation"
             raise InvalidInput(f'keep={keep!r}: {name} keeps the best solution only; use method="enumerate"')
@@ -253,17 +254,21 @@ def solve_instance(
             instance, root, found.incumbent, found.lower_bound, found.limit, found.counts, method="bnb",
             gap_tol=gap_tol, began=began,
         )
-        return _certified(result, root, proof, gap_tol, keys)
+        return _certified(result, root, proof, gap_tol, time_limit, keys)
 
 
-def _certified(result: Result, root: SignPattern, path: Path | None, gap_tol: float, keys: Keyboard) -> Result:
+def _certified(
+    result: Result, root: SignPattern, path: Path | None, gap_tol: float, time_limit: float | None, keys: Keyboard
+) -> Result:
     """Return the result, its proof written if one is wanted."""
     if path is not None:
         try:
             with raising(keys):
                 from partls.certificate import certify  # only those who ask for a proof load what writes it
 
-                certify(result, root, path, gap_tol)
+                given_up = certify(result, root, path, gap_tol, time_limit)
+                if given_up and result.status in PROVEN:
+                    logger.warning("certificate %s proves the first bound alone: %s", path, given_up)
         except (KeyboardInterrupt, OSError) as error:  # the answer outlives its proof
             logger.warning("certificate %s not written: %s", path, str(error) or "interrupted")
     return result

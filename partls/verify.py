@@ -16,6 +16,7 @@ definiteness by Cholesky; ``mode="exact"`` uses Python's integers and fractions 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -24,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.errors import InvalidInput, VerificationError
+from formulations.given_signs import given_signs
 from partls.certificate_file import Certificate, Problem, read_certificate
 from partls.exact_bounds import SIGNS, Checker, Data
 from partls.exact_integers import as_float
@@ -49,9 +51,12 @@ class Verification:
         """Say in words what has been proved, its conditions included."""
         problem = self.problem
         penalty = f", eta {problem.eta:g} ({problem.penalty})" if problem.eta else ""
+        intercept = "" if problem.fit_intercept else ", no intercept"
+        intercept = ", the intercept penalised too" if penalty and problem.penalize_intercept else intercept
+        known = f", signs known beforehand {problem.signs}" if problem.signs.strip("0") else ""
         lines = [
             f"verified ({self.mode}): {problem.n_rows} rows, {problem.n_columns} columns, {problem.n_groups} groups"
-            f"{penalty}, {self.n_boxes} boxes",
+            f"{penalty}{intercept}{known}, {self.n_boxes} boxes",
             f"the model has objective {self.objective!r}; no solution is below {self.lower_bound!r}",
         ]
         if self.contribution_limit is not None:
@@ -81,8 +86,8 @@ def verify(
     X, y, groups, sample_weight, ungrouped
         The original data, as given to ``solve``. Penalty and intercept are those of the certificate; the answer's
         ``problem`` shows them.
-    signs : sequence of -1, 0, +1, optional
-        The a-priori signs the problem was solved under, one per group.
+    signs
+        The a-priori signs the problem was solved under, in any form that ``solve`` takes.
     gap_tol : float
         The largest tolerance to accept, relative to the objective.
     mode : {"rounding", "exact"}
@@ -94,9 +99,9 @@ def verify(
         raise InvalidInput(f"gap_tol={gap_tol!r} must be a number >= 0")
     claim = read_certificate(certificate)
     data = Data.read(X, y, groups, sample_weight, ungrouped)
-    given = "0" * data.n_groups if signs is None else spell(signs)
+    given = spelled(given_signs(signs, data.partition))
     sizes = (claim.problem.n_rows, claim.problem.n_columns, claim.problem.n_groups)
-    if sizes != (*data.X.shape, data.n_groups):
+    if sizes != (*data.X.shape, data.partition.n_groups):
         raise VerificationError("the certificate is for {} rows, {} columns and {} groups".format(*sizes))
     if claim.problem.signs != given:
         raise VerificationError(f"the certificate is for the a-priori signs {claim.problem.signs}, not {given}")
@@ -110,8 +115,10 @@ def verify(
         raise VerificationError(
             f"the certificate only proves the objective to within {claim.tolerance:.3g}, above {as_float(accepted):.3g}"
         )
-    check_model_signs(claim, data.labels)
+    check_model_signs(claim, data.partition.labels)
     check_cover(claim.problem.signs, [box.signs for box in claim.boxes])
+    if claim.limit is not None:
+        check_limit(claim, claim.limit, checker)
     lower = Fraction(claim.objective) - Fraction(claim.tolerance)
     reach = checker.reach(claim.objective, claim.eigenvalue, claim.limit)
     for position, (box, proved) in enumerate(zip(claim.boxes, checker.bounds(claim.boxes, reach), strict=True)):
@@ -134,14 +141,34 @@ def check_cover(root: str, boxes: list[str]) -> None:
     whole = np.array([SIGNS[sign] for sign in root], dtype=np.int8)
     if ((whole != 0) & (table != whole)).any():
         raise VerificationError("a box reaches outside of the a-priori signs")
-    for position, row in enumerate(table):
-        # Two boxes have no sign vector in common if and only if some group is + in one and - in the other.
-        shared = ~(table[position + 1 :] * row == -1).any(axis=1)
-        if shared.any():
-            other = position + 1 + int(np.flatnonzero(shared)[0])
-            raise VerificationError(f"boxes {position} and {other} overlap")
+    _refuse_overlaps(table, np.arange(len(table)))
     if sum(2 ** box.count("0") for box in boxes) != 2 ** root.count("0"):
         raise VerificationError("the boxes do not cover every sign vector")
+
+
+def _refuse_overlaps(table: NDArray[np.int8], some: NDArray[np.intp]) -> None:
+    """Refuse two boxes without a group that is + in one and - in the other: these share a sign vector."""
+    if len(some) < 2:
+        return
+    decided = table[some]
+    splitting = np.flatnonzero(decided.all(axis=0) & (decided.min(axis=0) < decided.max(axis=0)))
+    if len(splitting):  # no box of one side shares anything with one of the other
+        side = decided[:, splitting[0]] > 0
+        _refuse_overlaps(table, some[side])
+        _refuse_overlaps(table, some[~side])
+        return
+    for position, row in zip(some, decided, strict=True):
+        shared = some[~(decided * row == -1).any(axis=1) & (some > position)]
+        if len(shared):
+            raise VerificationError(f"boxes {position} and {shared[0]} overlap")
+
+
+def check_limit(claim: Certificate, limit: int, checker: Checker) -> None:
+    """Refuse a claim about small contributions alone that need not be one, or that is not about its own model."""
+    if checker.independent:
+        raise VerificationError("the claim has a limit, though the columns are independent")
+    if checker.contributes_more(claim.coef, claim.intercept, limit):
+        raise VerificationError("the claim has a limit that its own model exceeds")
 
 
 def check_model_signs(claim: Certificate, labels: NDArray[np.intp]) -> None:
@@ -153,9 +180,6 @@ def check_model_signs(claim: Certificate, labels: NDArray[np.intp]) -> None:
             raise VerificationError(f"group {k} of the model has coefficients of the wrong sign")
 
 
-def spell(signs: Any) -> str:
+def spelled(signs: Iterable[int]) -> str:
     """Return signs as a string of +, - and 0."""
-    try:
-        return "".join("-0+"[(-1, 0, 1).index(sign)] for sign in signs)
-    except (TypeError, ValueError):
-        raise InvalidInput(f"signs={signs!r}: give one of -1, 0 and +1 per group, in the order of the groups") from None
+    return "".join("-0+"[sign + 1] for sign in signs)

@@ -6,9 +6,11 @@ import ast
 import copy
 import gzip
 import json
+import math
 import random
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -23,7 +25,7 @@ from typer.testing import CliRunner
 
 import partls
 from partls import InvalidInput, SignPattern, Status, VerificationError, exact_integers
-from partls.certificate_file import Problem, read_certificate, sealed
+from partls.certificate_file import Box, Certificate, Problem, read_certificate, sealed
 from partls.cli import app
 from partls.exact_bounds import Checker, Data
 from partls.fingerprint import data_of, problem_of
@@ -186,6 +188,97 @@ def test_a_proof_of_twenty_groups_is_small(tmp_path: Path) -> None:
     certified(case, tmp_path / "c.json")
     assert check(case, tmp_path / "c.json").n_boxes >= 500
     assert (tmp_path / "c.json").stat().st_size < 10 * 2**20
+
+
+@pytest.mark.parametrize("eta", [1.0, 100.0, 1e6])
+@pytest.mark.parametrize("options", [{}, {"fit_intercept": False}, {"penalize_intercept": True}])
+def test_a_strong_penalty_is_proved_in_few_boxes(eta: float, options: dict[str, Any], tmp_path: Path) -> None:
+    """Undecided groups of both signs would cancel in it, and leave every box open: 1,024 at eta 1e4 and above."""
+    rng = np.random.default_rng(0)
+    case = Tiny(
+        rng.normal(size=(40, 20)), rng.normal(size=40), tuple(i % 10 for i in range(20)),
+        {"eta": eta, "sample_weight": rng.uniform(0.5, 2.0, 40), **options},
+    )
+    answer = proved(case, tmp_path / "c.json")
+    assert answer.contribution_limit is None
+    assert answer.n_boxes < 60
+    boxes = read_certificate(tmp_path / "c.json").boxes
+    assert eta == 1.0 or any(box.strengthened for box in boxes)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6), eta=st.sampled_from([0.1, 1.0, 10.0, 1e3]))
+def test_strengthened_bounds_hold_for_every_solution(seed: int, eta: float) -> None:
+    """Whatever the point v, right or not: no feasible solution of the box has an objective below its bound."""
+    rng = np.random.default_rng(seed)
+    instance = partls.Instance(rng.normal(size=(8, 5)), rng.normal(size=8), [0, 0, 1, 1, 2], eta=eta)
+    checker = Checker(data_of(instance), problem_of(instance, SignPattern.free(3)), exact=True)
+    signs = rng.choice([-1, 0, 0, 1], 3)
+    numerators = [int(value) for value in rng.integers(-3000, 3000, 6)]
+    box = Box("".join("-0+"[s + 1] for s in signs), 0.0, 1000, numerators, True)
+    of_groups = np.where(signs, signs, rng.choice([-1, 1], 3))
+    w = np.abs(rng.normal(size=5)) * rng.choice([0.1, 1.0]) * of_groups[[0, 0, 1, 1, 2]]
+    reach = checker.reach(instance.objective(w, 0.3) * (1 + 1e-9), 512, None)
+    for exact in (False, True):
+        mode = Checker(data_of(instance), problem_of(instance, SignPattern.free(3)), exact=exact)
+        assert float(next(mode.bounds([box], reach))) <= instance.objective(w, 0.3) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+@pytest.mark.parametrize("offset", [1e4, 1e6])
+def test_a_penalised_intercept_and_a_far_target_are_proved(offset: float, penalty: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    options = {"eta": 1.0, "penalty": penalty, "penalize_intercept": True}
+    proved(Tiny(rng.normal(size=(30, 4)), rng.normal(size=30) + offset, (0, 0, 1, 1), options), tmp_path / "c.json")
+
+
+@pytest.mark.parametrize("offset", [1e7, 1e9])
+def test_far_columns_are_proved_without_reserve(offset: float, tmp_path: Path) -> None:
+    """Refinement does not give up at the first step without gain."""
+    rng = np.random.default_rng(0)
+    case = Tiny(rng.normal(size=(12, 4)) + offset, rng.normal(size=12), (0, 0, 1, 1))
+    certified(case, tmp_path / "c.json")
+    for mode in MODES:
+        assert check(case, tmp_path / "c.json", mode=mode).contribution_limit is None
+
+
+def test_dependent_columns_are_proved_under_a_penalty_that_hardly_counts(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    B = rng.normal(size=(20, 2))
+    case = Tiny(np.column_stack([B, 2 * B[:, 0]]), rng.normal(size=20), (0, 1, 2), {"eta": 1e-20})
+    certified(case, tmp_path / "c.json")
+    assert check(case, tmp_path / "c.json").contribution_limit is None
+
+
+@pytest.mark.parametrize(("limit", "reason"), [({"time_limit": 0.3}, "more than 0.3 s"), ({}, "would be read")])
+def test_a_proof_that_is_too_long_is_given_up_for_the_first_bound(
+    limit: dict[str, float], reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    rng = np.random.default_rng(1)
+    case = Tiny(rng.normal(size=(60, 40)), rng.normal(size=60), tuple(i % 10 for i in range(40)))
+    certified(case, tmp_path / "c.json")  # compiles what has to be
+    if limit:
+        clock = iter(range(10**6))
+        monkeypatch.setattr("partls.certificate.time.monotonic", lambda: 0.1 * next(clock))
+    else:
+        monkeypatch.setattr("partls.certificate_file._MAX_BYTES", 10_000)
+    assert certified(case, tmp_path / "c.json", **limit).status is Status.OPTIMAL
+    assert "proves the first bound alone" in caplog.text and reason in caplog.text
+    with pytest.raises(VerificationError, match="only proves the objective to within"):
+        check(case, tmp_path / "c.json")
+    assert check(case, tmp_path / "c.json", gap_tol=1.0).n_boxes == 1
+
+
+def test_signs_are_given_as_to_solve_and_told(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    X, y, groups, path = rng.normal(size=(20, 4)), rng.normal(size=20), {"a": [0, 1], "b": [2, 3]}, tmp_path / "c.json"
+    for signs in ({"a": 1}, "+0", [1, 0], {"a": "+"}, ["+", None]):
+        partls.solve(X, y, groups, signs=signs, certificate=path, fit_intercept=False)
+        told = str(partls.verify(path, X, y, groups, signs=signs))
+        assert "no intercept" in told and "signs known beforehand +0" in told
+    partls.solve(X, y, groups, eta=1.0, penalize_intercept=True, certificate=path)
+    assert "eta 1 (l2), the intercept penalised too" in str(partls.verify(path, X, y, groups))
 
 
 def test_small_whole_numbers_are_proved_to_the_last_bit(tmp_path: Path) -> None:
@@ -437,13 +530,47 @@ def test_a_certificate_of_other_sizes_is_refused_even_with_the_hash_it_needs(tmp
         check(case, sealed(forged))
 
 
+def limited(case: Tiny, coef: list[float], point: list[Fraction]) -> dict[str, Any]:
+    """A certificate of any model, limited to contributions of 2^10, with the best bound that a point proves."""
+    data = Data.read(case.X, case.y, case.labels, None, "error")
+    problem = Problem(*case.X.shape, max(case.labels) + 1, 0.0, "l2", False, False, "0" * (max(case.labels) + 1))
+    checker = Checker(data, problem, exact=True)
+    F, d = checker.objective(coef, 0.0), math.lcm(*(value.denominator for value in point))
+    box = Box(problem.signs, 0.0, d, [int(value * d) for value in point])
+    bound = min(float(next(checker.bounds([box], checker.reach(F, None, 10)))) * (1 - 1e-15), F)
+    gap, boxes = (F - bound) * (1 + 1e-9), [replace(box, bound=bound)]
+    return Certificate(problem, data.digest(problem), F, gap, coef, 0.0, None, 10, boxes).document()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_limit_is_for_dependent_columns_and_for_models_within_it(mode: str) -> None:
+    """The best solution among the small ones is not the best, and must not pass for it."""
+    rng = np.random.default_rng(0)
+    a, z = rng.normal(size=(2, 40))
+    for apart, reason in ((1e-4, "columns are independent"), (1e-9, "its own model exceeds")):
+        case = Tiny(np.column_stack([a, a + apart * z]), z, (0, 1), {"fit_intercept": False})
+        far = [-1 / apart, 1 / apart]  # fits exactly, with contributions far beyond the limit
+        forged = limited(case, [0.5 * value for value in far], [Fraction(0), Fraction(0)])
+        with pytest.raises(VerificationError, match=reason):
+            check(case, forged, mode=mode, gap_tol=2.0)
+
+
+def test_a_name_that_stands_twice_is_refused(tmp_path: Path) -> None:
+    """One reader would take the first, another the second."""
+    path = tmp_path / "c.json"
+    certified(correlated(3), path)
+    path.write_text('{"objective":0.0,' + path.read_text()[1:])
+    with pytest.raises(InvalidInput, match="stands twice"):
+        check(correlated(3), path)
+
+
 def test_a_model_of_mixed_signs_is_rejected_whatever_its_objective(tmp_path: Path) -> None:
     rng = np.random.default_rng(5)
     X = rng.normal(size=(20, 2))
     case = Tiny(X, X @ [1.0, -1.0], (0, 0), {"fit_intercept": False})
     certified(case, tmp_path / "c.json")
     document = json.loads(tmp_path.joinpath("c.json").read_text())
-    box = {"signs": "0", "bound": 0.0, "denominator": 1, "numerators": None}
+    box = {"signs": "0", "bound": 0.0, "denominator": 1, "numerators": None, "strengthened": False}
     forged = {**document, "coef": [1.0, -1.0], "objective": 0.0, "tolerance": 0.0, "boxes": [box]}
     with pytest.raises(VerificationError, match=r"objective|wrong sign"):
         check(case, sealed(forged))
@@ -611,7 +738,7 @@ def imported(module: str) -> Iterator[str]:
 def test_the_verifier_imports_no_solver() -> None:
     """Only the standard library, NumPy and the readers of data and groups, which are followed to their own imports."""
     checking = {"partls.verify", "partls.certificate_file", "partls.exact_bounds", "partls.exact_integers"}
-    named = ("data", "errors", "partition", "partition_files", "partition_forms", "placement")
+    named = ("data", "errors", "given_signs", "partition", "partition_files", "partition_forms", "placement")
     reading = {f"formulations.{name}" for name in named}
     seen, pending = set(), ["partls.verify"]
     while pending:

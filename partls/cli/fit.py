@@ -196,8 +196,9 @@ def _write(
 
         result = model._one_result(None)
         with working("writing the proof"):
-            certify(result, a_priori_signs(result.instance, None), output.certificate, search.gap)
-        what = "proof" if result.status in PROVEN else "proof of the first bound alone, for the search did not end,"
+            root = a_priori_signs(result.instance, None)
+            given_up = certify(result, root, output.certificate, search.gap, search.time_limit)
+        what = f"proof of the first bound alone ({given_up})" if given_up else "proof"
         say_to_people(f"{what} written to {output.certificate}: check it with partls verify")
 
 

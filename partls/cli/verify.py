@@ -27,6 +27,9 @@ def verify(
     columns: source.Columns,
     spelling: source.Spelling,
     gap: Annotated[float, typer.Option(metavar="SHARE", help="The largest relative tolerance to accept.")] = 1e-9,
+    signs: Annotated[
+        str | None, typer.Option(metavar="+-0", help="What solve(signs=) was given: a character for each group.")
+    ] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Rational arithmetic throughout.")] = False,
     memory: source.Memory = source.MEMORY,
     as_json: source.AsJson = False,
@@ -43,7 +46,7 @@ def verify(
         with working("checking the proof"):
             proved = check(
                 certificate, rows.X, rows.y, problem.partition, sample_weight=rows.sample_weight, ungrouped="free",
-                gap_tol=gap, mode=mode,
+                signs=signs, gap_tol=gap, mode=mode,
             )
     except VerificationError as error:
         if as_json:
