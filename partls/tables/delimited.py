@@ -36,8 +36,8 @@ _BLOCK, _BLOCK_ROWS = 1 << 20, 1024
 class DelimitedTable(Table):
     """A text file with a header; a column is of numbers if its first rows are, or are empty.
 
-    Its bytes pass through code of Arrow alone, unpacked or not: Arrow's threads outlive a pass that ends early, and one
-    that still asks Python for bytes when the interpreter ends takes the whole process down.
+    Its bytes pass through code and memory of Arrow alone, unpacked or not: Arrow's threads outlive a pass that ends
+    early, and one that asks Python for bytes, or gives some back, when the interpreter ends takes the process down.
     """
 
     def __init__(self, path: str, *, delimiter: str | None, encoding: str | None, decimal: str) -> None:
@@ -46,7 +46,7 @@ class DelimitedTable(Table):
         self.path = self._source = path
         with open(path, "rb") as file:
             self._packed = file.read(2) == b"\x1f\x8b"
-        head = self._start(_HEAD)
+        head = self._start(_HEAD).to_pybytes()
         self._encoding = checked_encoding(encoding) if encoding else found_encoding(path, head)
         text = head.decode(self._encoding, errors="ignore").lstrip("\ufeff")
         first = next((line for line in text.splitlines() if line.strip()), "")
@@ -84,7 +84,7 @@ class DelimitedTable(Table):
         with self._opened(pa.BufferReader(start), block=_LONGEST) as reader:
             schema = reader.schema
             n_rows = next((batch.num_rows for batch in reader), 0)
-        self._block = min(max(_BLOCK, _BLOCK_ROWS * min(len(start), _LONGEST) // max(n_rows, 1)), _LONGEST)
+        self._block = min(max(_BLOCK, _BLOCK_ROWS * min(start.size, _LONGEST) // max(n_rows, 1)), _LONGEST)
         if "" in schema.names:  # as pandas writes its index
             self._names = [name or f"unnamed_{j}" for j, name in enumerate(schema.names, start=1)]
             schema = pa.schema(zip(self._names, schema.types, strict=True))
@@ -150,18 +150,19 @@ class DelimitedTable(Table):
         self._position = pa.OSFile(self._source)
         return pa.CompressedInputStream(self._position, "gzip") if self._packed else self._position
 
-    def _pieces(self, size: int) -> Iterator[bytes]:
-        """Yield the bytes of the file, unpacked, so many at a time."""
+    def _pieces(self, size: int) -> Iterator[pa.Buffer]:
+        """Yield the bytes of the file, unpacked, so many at a time; at least one piece."""
         try:
             with self._stream() as stream:
-                while piece := stream.read(size):
-                    yield piece
+                yield (piece := stream.read_buffer(size))
+                while piece.size:
+                    yield (piece := stream.read_buffer(size))
         except OSError as error:
             raise self._explained(error) from None
 
-    def _start(self, size: int) -> bytes:
+    def _start(self, size: int) -> pa.Buffer:
         """Return the first bytes of the file, unpacked."""
-        return next(self._pieces(size), b"")
+        return next(self._pieces(size))
 
     def _in_utf8(self) -> str:
         """Write the text once more, in the encoding that Arrow reads; return the name of a file that goes with this."""
@@ -172,9 +173,9 @@ class DelimitedTable(Table):
             weakref.finalize(self, os.unlink, name)
             with open(descriptor, "wb") as copy:
                 for piece in self._pieces(_BLOCK):
-                    unpacked += len(piece)
+                    unpacked += piece.size
                     self._refuse_bomb(unpacked)
-                    copy.write(decoder.decode(piece).encode())
+                    copy.write(decoder.decode(memoryview(piece)).encode())
                 copy.write(decoder.decode(b"", final=True).encode())
         except UnicodeError:
             raise not_text(self.path, self._encoding) from None
