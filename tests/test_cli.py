@@ -595,3 +595,13 @@ def test_the_shell_completes() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, env={"PYTHONPATH": root, **words}, timeout=120
     )
     assert {"active-set", "unconstrained", "perspective"} <= set(done.stdout.split()), done.stderr
+
+
+def test_text_that_looks_like_numbers_in_new_data_is_still_text(folder: Path) -> None:
+    Path("codes.csv").write_text("a,z,y\n1,1,1\n2,2,2\n3,x,9\n4,1,4\n5,x,11\n", encoding="utf-8")
+    Path("new.csv").write_text("a,z\n1,1\n2,2\n4,1\n", encoding="utf-8")
+    Path("codes.toml").write_text('[groups]\np=["a"]\nk=["z"]\n', encoding="utf-8")
+    fit = ("fit", "codes.csv", "--target", "y", "--groups", "codes.toml", "--encode", "onehot", "--out", "codes.json")
+    assert run(*fit).exit_code == 0
+    all_rows = document("predict", "codes.json", "codes.csv")["predictions"]
+    assert document("predict", "codes.json", "new.csv")["predictions"] == [all_rows[i] for i in (0, 1, 3)]

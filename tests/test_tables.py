@@ -407,6 +407,46 @@ def test_a_column_stays_what_its_first_rows_are_wherever_blocks_end(tmp_path: Pa
     assert got.X[:, 0].sum() == 5
 
 
+def test_columns_may_be_known_to_hold_text(tmp_path: Path) -> None:
+    path = text(tmp_path / "d.csv", "a,code,day,y\n1,007,2020-01-01,2\n3,08,2020-01-02,4\n")
+    table = open_table(path, as_text=["code", "day", "absent"])
+    assert table.kinds == {"a": "number", "code": "text", "day": "text", "y": "number"}
+    assert [batch.to_pydict() for batch in table.batches(["code", "day"])] == [
+        {"code": ["007", "08"], "day": ["2020-01-01", "2020-01-02"]}
+    ]
+
+
+@pytest.mark.parametrize("content", [
+    "\n,a,y\n0,1,2\n1,3,4\n", "\r\n\r\n,a,y\r\n0,1,2\r\n1,3,4\r\n",
+    ',"a",y\n0,1,2\n1,3,4\n', ',"a\nb",y\n0,1,2\n1,3,4\n',
+    ',"a\r\n\r\nb",y\r\n0,1,2\r\n1,3,4\r\n',
+])
+def test_a_header_may_come_late_or_take_several_lines(content: str, tmp_path: Path) -> None:
+    got = rows(text(tmp_path / "d.csv", content))
+    assert got.columns[0] == "unnamed_1"
+    np.testing.assert_array_equal(got.X, [[0, 1], [1, 3]])
+
+
+@pytest.mark.parametrize("name", ['"a,b,c\nd,e"', '"x\x0by,,,"', '"p,q"'])
+def test_a_name_in_quotes_does_not_choose_the_delimiter(name: str, tmp_path: Path) -> None:
+    assert open_table(text(tmp_path / "d.csv", f"{name};z;y\n1;2;3\n4;5;6\n")).columns[1:] == ("z", "y")
+
+
+def test_whole_numbers_too_long_for_floating_point_stay_whole(tmp_path: Path) -> None:
+    """Whoever uses the column can tell; who drops it need not."""
+    lines = [f"{2**60 + i},{i},{i % 3}" for i in range(9)]
+    path = text(tmp_path / "d.csv", "\n".join(["a,b,y", *lines]))
+    batch = next(open_table(path).batches(["a", "b"]))
+    assert (batch["a"].type, batch["b"].type) == (pa.int64(), pa.float64())
+    assert batch["a"].to_pylist() == [2**60 + i for i in range(9)]
+    assert rows(path, drop=["a"]).columns == ("b",)
+
+
+def test_a_pipe_is_refused_and_does_not_wait(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert "pipe is a pipe or a device, and data are read more than once" in refused(open_table, tmp_path / "pipe")
+
+
 # Columns that are no numbers, and gaps
 
 

@@ -55,7 +55,7 @@ def explain(
     loaded = model_file.load(model)
     if loaded.preparation.target is None:
         raise InvalidInput(f"{model} was not written by partls fit: it does not say which column is the target")
-    table = spelling.open(data)
+    table = spelling.open(data, as_text=loaded.preparation.levels)
     wanted = [loaded.preparation.target, *filter(None, [loaded.preparation.weights]), *loaded.preparation.features]
     table.require(wanted, str(model))
     rows = source.read(

@@ -52,7 +52,7 @@ def predict(
     if out is not None and out.suffix.lower() not in _FORMS:
         raise InvalidInput(f"--out {out}: the name must end in {', '.join(_FORMS)}")
     loaded = model_file.load(model)
-    table = spelling.open(data)
+    table = spelling.open(data, as_text=loaded.preparation.levels)
     if out is None and sys.stdout.isatty():
         table.watch = iter  # a bar would stand between the predictions
     _require_columns(table, loaded)

@@ -55,11 +55,13 @@ class Spelling:
     ] = None
     decimal: Annotated[str, typer.Option(metavar="CHAR", help='Decimal point of a text file, "." or ",".')] = "."
 
-    def open(self, path: Path) -> Table:
-        """Return the table in DATA."""
+    def open(self, path: Path, as_text: Iterable[str] = ()) -> Table:
+        """Return the table in DATA; some columns of a text file may be known to hold text."""
         if self.decimal not in (".", ","):
             raise InvalidInput(f'--decimal "{self.decimal}" must be "." or ","')
-        table = open_table(path, delimiter=self.delimiter, encoding=self.encoding, decimal=self.decimal)
+        table = open_table(
+            path, delimiter=self.delimiter, encoding=self.encoding, decimal=self.decimal, as_text=as_text
+        )
         if in_terminal():
             table.watch = lambda batches: _shown(batches, table)
         return table

@@ -7,6 +7,7 @@ the command line, and bounds what a hostile file can cost.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
 from formulations.errors import InvalidInput, no_such_file
 from partls.tables.memory import small_pages
@@ -18,7 +19,8 @@ _PARQUET = (".parquet", ".parq")
 
 
 def open_table(
-    path: str | os.PathLike[str], *, delimiter: str | None = None, encoding: str | None = None, decimal: str = "."
+    path: str | os.PathLike[str], *, delimiter: str | None = None, encoding: str | None = None, decimal: str = ".",
+    as_text: Iterable[str] = (),
 ) -> Table:
     """Return the table in a file; its content says what it is, not its name.
 
@@ -29,6 +31,8 @@ def open_table(
     delimiter, encoding, decimal
         How a text file is written. By default the delimiter is the one its header has most of, and the encoding
         UTF-8, or UTF-16 if it begins with that mark.
+    as_text
+        Columns of a text file that hold text whatever it looks like.
     """
     name = os.fspath(path)
     if os.path.isdir(name) and any(file.endswith(_PARQUET) for _, _, files in os.walk(name) for file in files):
@@ -50,12 +54,14 @@ def open_table(
         return ArrayTable(name)
     from partls.tables.delimited import DelimitedTable
 
-    return DelimitedTable(name, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    return DelimitedTable(name, delimiter=delimiter, encoding=encoding, decimal=decimal, as_text=as_text)
 
 
 def _first_bytes(path: str) -> bytes:
     if os.path.isdir(path):
         raise InvalidInput(f"{path} is a directory; give the file that holds the data, or a folder of Parquet files")
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise InvalidInput(f"{path} is a pipe or a device, and data are read more than once: save them to a file first")
     try:
         with open(path, "rb") as file:
             start = file.read(8)

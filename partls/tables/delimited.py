@@ -7,7 +7,7 @@ import os
 import re
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +40,9 @@ class DelimitedTable(Table):
     early, and one that asks Python for bytes, or gives some back, when the interpreter ends takes the process down.
     """
 
-    def __init__(self, path: str, *, delimiter: str | None, encoding: str | None, decimal: str) -> None:
+    def __init__(
+        self, path: str, *, delimiter: str | None, encoding: str | None, decimal: str, as_text: Iterable[str] = ()
+    ) -> None:
         import pyarrow as pa
 
         self.path = self._source = path
@@ -49,16 +51,16 @@ class DelimitedTable(Table):
         head = self._start(_HEAD).to_pybytes()
         self._encoding = checked_encoding(encoding) if encoding else found_encoding(path, head)
         text = head.decode(self._encoding, errors="ignore").lstrip("\ufeff")
-        first = next((line for line in text.splitlines() if line.strip()), "")
-        if not first:
+        if not text.strip():
             raise InvalidInput(f"{path} is empty")
         if "\0" in text:
             raise InvalidInput(f"{path} is neither text nor Parquet, Arrow, Feather or NPZ")
-        self._delimiter = checked_delimiter(delimiter) if delimiter else found_delimiter(first)
+        self._delimiter = checked_delimiter(delimiter) if delimiter else found_delimiter(text)
         self._decimal = decimal
         self._position: Any = None
         self._names: list[str] | None = None
-        self._types: dict[str, pa.DataType] = {}
+        self._blank_lines = len(text[: -len(text.lstrip("\r\n"))].splitlines())  # before the header
+        self._types: dict[str, pa.DataType] = dict.fromkeys(as_text, pa.string())
         if len(head) < _HEAD and len(text.splitlines()) < 2:
             raise InvalidInput(f"{path} has a header but no rows")
         if self._encoding != "utf-8":
@@ -70,7 +72,7 @@ class DelimitedTable(Table):
         # A column that begins with whole numbers, or with nothing, may go on with others.
         self._types = {
             field.name: pa.float64() if self.kinds[field.name] == "number" and not pa.types.is_boolean(field.type)
-            else field.type
+            and field.name not in self._long else field.type
             for field in schema
         }
         if decimal == "." and self._delimiter != "," and DECIMAL_COMMA.search(text):
@@ -83,8 +85,9 @@ class DelimitedTable(Table):
         start = self._start(3 * _LONGEST)  # a row that goes on at the end of the second block is too long: not the last
         with self._opened(pa.BufferReader(start), block=_LONGEST) as reader:
             schema = reader.schema
-            n_rows = next((batch.num_rows for batch in reader), 0)
-        self._block = min(max(_BLOCK, _BLOCK_ROWS * min(start.size, _LONGEST) // max(n_rows, 1)), _LONGEST)
+            rows = next(iter(reader), pa.RecordBatch.from_pylist([], schema))
+        self._block = min(max(_BLOCK, _BLOCK_ROWS * min(start.size, _LONGEST) // max(rows.num_rows, 1)), _LONGEST)
+        self._long = {field.name for field, column in zip(schema, rows.columns, strict=True) if _is_long(column)}
         if "" in schema.names:  # as pandas writes its index
             self._names = [name or f"unnamed_{j}" for j, name in enumerate(schema.names, start=1)]
             schema = pa.schema(zip(self._names, schema.types, strict=True))
@@ -131,8 +134,8 @@ class DelimitedTable(Table):
         from pyarrow import csv
 
         read = csv.ReadOptions(block_size=block, use_threads=threads)
-        if self._names is not None:
-            read.column_names, read.skip_rows = self._names, 1
+        if self._names is not None:  # in place of the header, which may take several lines
+            read.column_names, read.skip_rows, read.skip_rows_after_names = self._names, self._blank_lines, 1
         parse = csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=invalid)
         convert = csv.ConvertOptions(
             strings_can_be_null=True, decimal_point=self._decimal, column_types=self._types, include_columns=columns
@@ -233,6 +236,17 @@ class DelimitedTable(Table):
                 if rows:
                     break
         return f"line {rows[0]}" if rows and rows[0] is not None else "a row"
+
+
+def _is_long(column: pa.Array) -> bool:
+    """Return whether whole numbers are too long for floating point: they are left as they are, for others to judge."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if not pa.types.is_int64(column.type) or not len(column):
+        return False
+    extremes = compute.min_max(column).as_py()
+    return any(abs(value or 0) > 2**53 for value in extremes.values())
 
 
 class _LongRow(InvalidInput):

@@ -44,8 +44,9 @@ def checked_delimiter(delimiter: str) -> str:
     return spelled
 
 
-def found_delimiter(header: str) -> str:
+def found_delimiter(text: str) -> str:
     """Return the delimiter that the header has most of outside quotes: a blank only where there is no other."""
-    plain = re.sub(r'"[^"]*"', "", header)
+    lines = re.split(r"[\r\n]+", re.sub(r'"[^"]*"', '""', text))  # a name in quotes may hold a line break
+    plain = next((line for line in lines if line.strip()), "")
     visible = max(DELIMITERS, key=plain.count)
     return visible if visible in plain else " "
