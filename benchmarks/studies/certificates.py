@@ -15,13 +15,14 @@ COMMAND = "python -m benchmarks --study certificates"
 
 
 def cases(quick: bool = False) -> list[Case]:
-    """Return the cases: the size with a goal, and a larger one whose proof has about a thousand boxes."""
+    """Return the cases: the size with a goal, a larger one of hundreds of boxes, and one with a strong penalty."""
     small = {"N": 120, "M": 60, "K": 15}
     if quick:
         return [Case("proof-quick", "synthetic", {"N": 60, "M": 30, "K": 8}, (SOLVE, WRITE, CHECK, EXACT), seeds=2)]
     return [
         Case("proof-k15", "synthetic", small, (SOLVE, WRITE, CHECK, EXACT)),
         Case("proof-k20", "synthetic", {"N": 120, "M": 100, "K": 20}, (SOLVE, WRITE, CHECK), seeds=3),
+        Case("proof-penalty", "synthetic", {"N": 60, "M": 48, "K": 16, "eta": 1e4}, (SOLVE, WRITE, CHECK, EXACT)),
     ]
 
 
