@@ -111,11 +111,59 @@ def test_a_matrix_in_an_npz_file_names_its_columns(tmp_path: Path) -> None:
     ({"X": np.ones((2, 2, 2))}, 'the array "X" has 3 dimensions'),
     ({"X": np.ones((2, 2)), "columns": np.array(["u"])}, '"columns" has 1 name(s) for the 2 column(s) of "X"'),
     ({"X": np.ones((2, 2)), "columns": np.array(["u", "u"])}, 'several columns are called "u"'),
+    ({"X": np.ones((2, 1)), "columns": np.array("u")}, 'the array "columns" has 0 dimensions'),
+    ({"a": np.array([b"\xff"])}, 'the array "a" has bytes that are not UTF-8 text'),
     ({"a": np.array([{}], dtype=object)}, "is not an NPZ file of plain arrays"),
 ])
 def test_npz_files_that_are_no_tables(arrays: dict, message: str, tmp_path: Path) -> None:
     np.savez(tmp_path / "d.npz", **arrays)
     assert message in refused(open_table, tmp_path / "d.npz")
+
+
+@pytest.mark.parametrize("dtype", [">f8", ">i4", ">f4", np.longdouble, np.float16, np.int8, np.bool_], ids=str)
+def test_arrays_of_any_type_of_number(dtype: str, tmp_path: Path) -> None:
+    np.savez(tmp_path / "d.npz", a=np.array([1, 0, 1], dtype), y=np.array([1, 2, 3], ">f8"))
+    got = rows(tmp_path / "d.npz")
+    np.testing.assert_array_equal(got.X, [[1], [0], [1]])
+    np.testing.assert_array_equal(got.y, [1, 2, 3])
+
+
+@pytest.mark.parametrize("dtype", ["S6", "U6", ">U6"])
+def test_arrays_of_text(dtype: str, tmp_path: Path) -> None:
+    X = {"town": np.array([b"oslo", b"rome"]).astype(dtype), "columns": np.array(["u"], "S1")}
+    np.savez(tmp_path / "d.npz", **X, X=np.ones((2, 1)), y=np.ones(2))
+    got = rows(tmp_path / "d.npz", encode="onehot")
+    assert got.columns == ("town_oslo", "town_rome", "u")
+    np.testing.assert_array_equal(got.X, [[1, 0, 1], [0, 1, 1]])
+
+
+def zipped(path: Path, name: str, content: bytes, patch: tuple[int, int, bytes] = (0, 0, b"")) -> Path:
+    """Write a zip archive of one file; ``patch`` overwrites bytes of its local and its central header."""
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(name, content)
+    local, central, value = patch
+    data = bytearray(path.read_bytes())
+    for start in (local, data.index(b"PK\x01\x02") + central) if value else ():
+        data[start : start + len(value)] = value
+    path.write_bytes(bytes(data))
+    return path
+
+
+def test_archives_that_hold_no_arrays(tmp_path: Path) -> None:
+    told = refused(open_table, zipped(tmp_path / "c.zip", "n.csv", b"a,y\n1,2\n"))
+    assert 'c.zip is a zip archive with "n.csv", not one of NumPy arrays: unpack it first' in told
+    assert '"a" is not a NumPy array' in refused(open_table, zipped(tmp_path / "b.npz", "a.npy", b"1,2"))
+    buffer = io.BytesIO()
+    np.save(buffer, np.ones(3))
+    locked = zipped(tmp_path / "l.npz", "a.npy", buffer.getvalue(), (6, 8, b"\x01"))
+    assert "l.npz is encrypted: unpack it first" in refused(open_table, locked)
+    unknown = zipped(tmp_path / "u.npz", "a.npy", buffer.getvalue(), (8, 10, b"\x63\x00"))
+    assert "is not an NPZ file of plain arrays (That compression method" in refused(open_table, unknown)
+    with zipfile.ZipFile(tmp_path / "p.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.npy", bytes(range(256)) * 99)
+    packed = bytearray((tmp_path / "p.npz").read_bytes())
+    packed[35:60] = b"\xff" * 25
+    assert "is not an NPZ file" in refused(open_table, text(tmp_path / "p.npz", bytes(packed)))
 
 
 # Text files as they come
