@@ -19,6 +19,7 @@ from formulations.equivalent_rows import Chunk
 from formulations.errors import InvalidInput, listing
 from partls.options import chosen
 from partls.tables import Table
+from partls.tables.whole_numbers import as_floats
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -279,7 +280,9 @@ def numbers(batch: pa.RecordBatch, name: str, gaps: Gaps) -> Floats:
     column = batch.column(batch.schema.get_field_index(name))
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    if column.type != pa.float64():
+    if pa.types.is_integer(column.type):
+        column = as_floats(column, name)
+    elif column.type != pa.float64():
         column = column.cast(pa.float64(), safe=False)
     values: Floats = column.to_numpy(zero_copy_only=False)
     with np.errstate(over="ignore", invalid="ignore"):

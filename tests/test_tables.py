@@ -166,6 +166,22 @@ def test_archives_that_hold_no_arrays(tmp_path: Path) -> None:
     assert "is not an NPZ file" in refused(open_table, text(tmp_path / "p.npz", bytes(packed)))
 
 
+def test_whole_numbers_that_rounding_would_change_are_refused(tmp_path: Path) -> None:
+    large = 2**60
+    for dtype, exact in ((np.int64, [large, -large, 0]), (np.uint64, [2**63, 2**53, 1])):
+        np.savez(tmp_path / "e.npz", a=np.array(exact, dtype), y=np.ones(3))
+        np.testing.assert_array_equal(rows(tmp_path / "e.npz").X[:, 0], exact)
+    for kind in (".npz", ".parquet", ".feather"):
+        data = pd.DataFrame({"a": [1, large, large + 1], "y": [1.0, 2.0, 3.0]})
+        told = refused(rows, write(tmp_path / f"d{kind}", data))
+        assert told == (
+            'column "a" has whole numbers beyond 2^53, such as 1152921504606846977, which floating point cannot tell '
+            'apart: subtract a constant, or leave the column out with --drop "a"'
+        )
+    parquet.write_table(pa.table({"a": pa.array([2**53 + 1, None]), "y": [1.0, 2.0]}), tmp_path / "n.parquet")
+    assert "such as 9007199254740993" in refused(rows, tmp_path / "n.parquet", missing="mean")
+
+
 # Text files as they come
 
 
