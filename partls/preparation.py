@@ -221,12 +221,15 @@ def _almost_numbers(table: Table, columns: Sequence[str]) -> dict[str, list[str]
     for name in columns:
         values = [value for value in spelled(batch, name, unique=True) if value is not None]
         odd = [value for value in values if not _is_number(value)]
-        if 2 * len(odd) < len(values):
+        if 0 < 2 * len(odd) < len(values):
             found[name] = odd
     return found
 
 
 def _is_number(text: str) -> bool:
+    """Return whether a table's reader takes this for a number: no 1_000, and no digits but ours, as Python would."""
+    if "_" in text or not text.isascii():
+        return False
     try:
         float(text)
     except ValueError:

@@ -491,6 +491,9 @@ def test_cells_that_spoil_a_column_of_numbers_are_named(tmp_path: Path) -> None:
     told = refused(rows, text(tmp_path / "d.csv", "a,b,y\n1,x1,1\n2,x2,2\nsold,x3,4\n5.5,x4,5\n"))
     assert '2 column(s) hold text: "a", "b"' in told
     assert told.endswith('"a" holds numbers but for "sold": correct these cells, or empty them and say --missing')
+    for odd in ("1_000", "\u0661"):  # numbers to Python
+        told = refused(rows, text(tmp_path / "u.csv", f"a,y\n1,1\n{odd},2\n3,3\n"))
+        assert f'"a" holds numbers but for "{odd}"' in told
 
 
 def test_missing_values_are_counted_by_column(tmp_path: Path) -> None:
