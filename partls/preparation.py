@@ -74,7 +74,7 @@ class Preparation:
         extra = [name for name in (self.target, self.weights) if name is not None]
         for batch in table.batches([*self.features, *extra]):
             known = gaps.total
-            X = self.matrix(batch, gaps)
+            X = self.matrix(batch, gaps, table.path)
             own = {name: numbers(batch, name, gaps) for name in extra}
             del batch  # before the next is decoded
             y = own[self.target] if self.target is not None else np.zeros(len(X))
@@ -87,16 +87,43 @@ class Preparation:
                 gaps.n_dropped += int((~complete).sum())
                 yield X[complete], y[complete], None if weights is None else weights[complete]
         if not piece:
-            gaps.refuse(table.path, self.missing)
+            self.refuse(table.path, gaps)
 
-    def matrix(self, batch: pa.RecordBatch, gaps: Gaps) -> Floats:
-        """Return the features of a batch as numbers; what is missing is NaN, unless it is to be filled."""
+    def refuse(self, path: str, gaps: Gaps) -> None:
+        """Refuse infinite values, missing ones if these are errors, and data of which no row is left."""
+        if found := gaps.infinite.counts:
+            remedy = "correct them" + (", or --drop the column" if self._has_feature(found) else "")
+            raise InvalidInput(
+                f"{path} has infinite values: {_counts(found)} (all beyond {LARGEST:g} are counted), the first in row "
+                f"{gaps.infinite.first[0]:,}; {remedy}"
+            )
+        found = gaps.missing.counts
+        if self.missing == "error" and found:
+            remedy = "leave such rows out with --missing drop"
+            if self._has_feature(found):
+                remedy += ", fill in the column's mean with --missing mean, or --drop the column"
+            raise InvalidInput(
+                f"{path} has missing values: {_counts(found)} (of {gaps.n_rows:,} rows), the first in row "
+                f"{gaps.missing.first[0]:,}; {remedy}"
+            )
+        if gaps.n_rows and gaps.n_dropped == gaps.n_rows:
+            raise InvalidInput(f"{path}: every row has a missing value ({_counts(found)}), so none is left")
+
+    def _has_feature(self, names: Iterable[str]) -> bool:
+        """Return whether one of the columns could be left out: neither the target nor the weights can."""
+        return any(name in self.features for name in names)
+
+    def matrix(self, batch: pa.RecordBatch, gaps: Gaps, path: str) -> Floats:
+        """Return the features of a batch as numbers; what is missing is NaN, unless it is to be filled.
+
+        ``path`` is the file, as messages call it; the batch begins after the rows that ``gaps`` counts.
+        """
         X = np.empty((batch.num_rows, len(self.columns)), order="F")
         j = 0
         for feature in self.features:
             if feature in self.levels:
                 width = len(self.levels[feature])
-                X[:, j : j + width] = self._indicators(batch, feature, gaps)
+                X[:, j : j + width] = self._indicators(batch, feature, gaps, path)
                 j += width
                 continue
             X[:, j] = numbers(batch, feature, gaps)
@@ -105,17 +132,17 @@ class Preparation:
             j += 1
         return X
 
-    def _indicators(self, batch: pa.RecordBatch, feature: str, gaps: Gaps) -> Floats:
+    def _indicators(self, batch: pa.RecordBatch, feature: str, gaps: Gaps, path: str) -> Floats:
         """Return one 0/1 column per level; a gap is a row of NaN, unless gaps have a level of their own."""
         values = spelled(batch, feature)
-        missing = np.array([value is None for value in values])
-        gaps.missing[feature] += int(missing.sum())
+        gaps.missing.note(feature, np.array([value is None for value in values]), gaps.n_rows)
         levels = {level: j for j, level in enumerate(self.levels[feature])}
-        unknown = sorted({value for value in values if value is not None and value not in levels})
+        unknown = [i for i, value in enumerate(values) if value is not None and value not in levels]
         if unknown:
+            found = sorted({str(values[i]) for i in unknown})
             raise InvalidInput(
-                f'column "{feature}" has {listing(unknown)}, which the model was not fitted to; '
-                f"it knows {listing(levels, limit=8)}"
+                f'{path}: column "{feature}" has {listing(found)} (first in row {gaps.n_rows + unknown[0] + 1:,}), '
+                f"which the model was not fitted to; it knows {listing(levels, limit=8)}"
             )
         filler = levels.get(NO_VALUE, -1)
         codes = np.array([filler if value is None else levels[value] for value in values])
@@ -125,38 +152,48 @@ class Preparation:
 
 
 @dataclass
+class Tally:
+    """How often something was found, column by column, and the first row of each, counted from 1."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    rows: dict[str, int] = field(default_factory=dict)
+
+    def note(self, name: str, where: NDArray[np.bool_], n_before: int) -> None:
+        """Count where a column has it, in a batch after so many rows."""
+        if where.any():
+            self.counts[name] += int(where.sum())
+            self.rows.setdefault(name, n_before + int(np.argmax(where)) + 1)
+
+    @property
+    def first(self) -> tuple[int, str]:
+        """The first row, and a column that has it there."""
+        return min((row, name) for name, row in self.rows.items())
+
+    def joined(self, other: Tally, n_before: int) -> Tally:
+        """Return what was found in these rows and in those after them."""
+        later = {name: n_before + row for name, row in other.rows.items()}
+        return Tally(self.counts + other.counts, later | self.rows)
+
+
+@dataclass
 class Gaps:
     """What a pass over the rows found missing or infinite, column by column, and how many rows it left out."""
 
-    missing: Counter[str] = field(default_factory=Counter)
-    infinite: Counter[str] = field(default_factory=Counter)
+    missing: Tally = field(default_factory=Tally)
+    infinite: Tally = field(default_factory=Tally)
     n_rows: int = 0
     n_dropped: int = 0
 
     @property
     def total(self) -> int:
         """The number of values that are missing or infinite."""
-        return self.missing.total() + self.infinite.total()
+        return self.missing.counts.total() + self.infinite.counts.total()
 
     def __add__(self, other: Gaps) -> Gaps:
         return Gaps(
-            self.missing + other.missing, self.infinite + other.infinite, self.n_rows + other.n_rows,
-            self.n_dropped + other.n_dropped,
+            self.missing.joined(other.missing, self.n_rows), self.infinite.joined(other.infinite, self.n_rows),
+            self.n_rows + other.n_rows, self.n_dropped + other.n_dropped,
         )
-
-    def refuse(self, path: str, policy: str) -> None:
-        """Refuse infinite values, missing ones if the policy is "error", and data of which no row is left."""
-        if +self.infinite:
-            counts = _counts(self.infinite)
-            more = f"(all beyond {LARGEST:g} are counted)"
-            raise InvalidInput(f"{path} has infinite values: {counts} {more}; correct them, or --drop the column")
-        if policy == "error" and +self.missing:
-            raise InvalidInput(
-                f"{path} has missing values: {_counts(self.missing)} (of {self.n_rows:,} rows); leave such rows out "
-                "with --missing drop, fill in the column's mean with --missing mean, or --drop the column"
-            )
-        if self.n_rows and self.n_dropped == self.n_rows:
-            raise InvalidInput(f"{path}: every row has a missing value ({_counts(self.missing)}), so none is left")
 
 
 def prepare(
@@ -291,8 +328,8 @@ def numbers(batch: pa.RecordBatch, name: str, gaps: Gaps) -> Floats:
     with np.errstate(over="ignore", invalid="ignore"):
         suspicious = not np.isfinite(values @ values)  # one pass that proves most columns whole
     if suspicious:
-        gaps.missing[name] += int(np.isnan(values).sum())
-        gaps.infinite[name] += int((np.abs(values) > LARGEST).sum())
+        gaps.missing.note(name, np.isnan(values), gaps.n_rows)
+        gaps.infinite.note(name, np.abs(values) > LARGEST, gaps.n_rows)
     return values
 
 
@@ -311,6 +348,6 @@ def _complete(X: Floats, y: Floats, weights: Floats | None) -> NDArray[np.bool_]
 
 def _counts(counter: Counter[str], limit: int = 20) -> str:
     """Return the counts per column, the largest first."""
-    pairs = [(name, count) for name, count in counter.most_common() if count]
+    pairs = counter.most_common()
     more = f" and {len(pairs) - limit} more columns" if len(pairs) > limit else ""
     return ", ".join(f'"{name}" {count:,}' for name, count in pairs[:limit]) + more

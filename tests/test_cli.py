@@ -468,6 +468,25 @@ def test_predict_refuses_what_it_cannot_use(folder: Path) -> None:
         assert '"preparation"' in message("predict", "bad.json", "houses.csv")
 
 
+def test_predict_says_which_value_it_cannot_use(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run(*FIT, "--out", "model.json").exit_code == 0
+    for value, told in (
+        (np.nan, 'column "rooms" has no value in row 42: fill it in, or fit with --missing mean'),
+        (np.inf, 'column "rooms" is infinite, or beyond 1e+150, in row 42: correct it'),
+    ):
+        data = houses()
+        data.loc[[41, 50], "rooms"] = value
+        data.to_parquet("new.parquet")
+        assert message("predict", "model.json", "new.parquet") == f"error: new.parquet: {told}\n"
+    monkeypatch.setattr("partls.tables.columnar.BATCH_ROWS", 20)
+    assert f"{told}\n" in message("predict", "model.json", "new.parquet", "--out", "p.csv")
+    assert message("predict", "model.json", "new.parquet", "--json") == f"error: new.parquet: {told}\n"
+    assert not list(folder.glob("p.csv*"))
+    half = run("predict", "model.json", "new.parquet")
+    assert (half.exit_code, len(half.stdout.splitlines())) == (2, 41)
+    assert half.stderr.endswith(f"{told}; the output is incomplete: it ends after 40 predictions\n")
+
+
 def test_a_model_saved_in_python_predicts_too(folder: Path) -> None:
     model = partls.PartLSRegressor(GROUPS).fit(houses()[COLUMNS], houses()["price"])
     model.save("python.json")

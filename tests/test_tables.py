@@ -499,10 +499,41 @@ def test_cells_that_spoil_a_column_of_numbers_are_named(tmp_path: Path) -> None:
 def test_missing_values_are_counted_by_column(tmp_path: Path) -> None:
     path = text(tmp_path / "d.csv", "a,b,y\n1,,3\n,,4\n5,6,\n")
     told = refused(rows, path)
-    assert 'd.csv has missing values: "b" 2, "a" 1, "y" 1 (of 3 rows)' in told
+    assert 'd.csv has missing values: "b" 2, "a" 1, "y" 1 (of 3 rows), the first in row 1;' in told
     assert "--missing drop" in told and "--missing mean" in told
     assert "every row has a missing value" in refused(rows, path, missing="drop")
     assert "--missing='mode' is not one of" in refused(rows, path, missing="mode")
+
+
+@pytest.mark.parametrize("columns", [("y", "w"), ("w", "y")])
+def test_gaps_that_no_column_can_be_left_out_for(columns: tuple[str, str], tmp_path: Path) -> None:
+    told = "a,{},{}\n1,2,3\n2,2,3\n5,6,{}\n1,1,1\n"
+    path = text(tmp_path / "d.csv", told.format(*columns, ""))
+    expected = f'd.csv has missing values: "{columns[1]}" 1 (of 4 rows), the first in row 3; leave such rows out with '
+    assert refused(rows, path, weights="w").endswith(expected + "--missing drop")
+    assert rows(path, weights="w", missing="drop").n_dropped == 1
+    path = text(tmp_path / "i.csv", told.format(*columns, "inf"))
+    assert refused(rows, path, weights="w").endswith("are counted), the first in row 3; correct them")
+
+
+def test_the_rows_of_gaps_are_counted_across_batches_and_pieces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(columnar, "BATCH_ROWS", 4)
+    data = frame(30)
+    data.loc[[13, 17], "a"] = np.nan
+    data.loc[22, "y"] = -np.inf
+    path = write(tmp_path / "d.parquet", data)
+    told = refused(rows, path)
+    assert 'infinite values: "y" 1' in told and "the first in row 23; correct them" in told
+    assert "the first in row 14; leave" in refused(rows, write(path, data[:20]))
+    preparation, parts = Preparation(("a",), "y"), []
+    for i, piece in enumerate((data[:9], data[9:15], data[15:])):
+        parts.append(Gaps())
+        table = open_table(write(tmp_path / f"p{i}.parquet", piece))
+        list(preparation.chunks(table, parts[-1], piece=True))
+    gaps = sum(parts, Gaps())
+    assert (gaps.missing.first, gaps.infinite.first, gaps.n_rows) == ((14, "a"), (23, "y"), 30)
 
 
 def test_rows_with_gaps_are_dropped(tmp_path: Path) -> None:
@@ -569,7 +600,9 @@ def test_a_level_the_fit_has_not_seen(tmp_path: Path) -> None:
     table = open_table(text(tmp_path / "d.csv", "city,y\noslo,1\nbonn,2\n"))
     preparation = Preparation(("city",), "y", levels={"city": ("oslo", "rome")})
     told = refused(lambda: list(preparation.chunks(table, Gaps())))
-    assert 'column "city" has "bonn", which the model was not fitted to; it knows "oslo", "rome"' in told
+    assert told.endswith(
+        'd.csv: column "city" has "bonn" (first in row 2), which the model was not fitted to; it knows "oslo", "rome"'
+    )
 
 
 # Folders
