@@ -218,8 +218,7 @@ def prepare(
         if name is not None and table.kinds[name] != "number":
             raise InvalidInput(f'{option}: column "{name}" holds {_HOLDS[table.kinds[name]]}, not numbers{table.hint}')
     _refuse_kinds(table, features, encode)
-    text = [name for name in features if table.kinds[name] == "text"]
-    levels = _levels(table, text, missing)
+    levels = levels_of(table, features, missing)
     means = means_of(table, [name for name in features if name not in levels]) if missing == "mean" else {}
     return Preparation(features, target, weights, levels, missing, means)
 
@@ -274,8 +273,9 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _levels(table: Table, columns: Sequence[str], missing: str) -> dict[str, tuple[str, ...]]:
-    """Return the values of each text column, sorted; one pass."""
+def levels_of(table: Table, features: Sequence[str], missing: str) -> dict[str, tuple[str, ...]]:
+    """Return the values of each text column, sorted; one pass. Refuse codes that are called as other columns are."""
+    columns = [name for name in features if table.kinds[name] == "text"]
     found: dict[str, dict[str, None]] = {name: {} for name in columns}
     gaps = set()
     for batch in table.batches(columns) if columns else ():
@@ -287,7 +287,28 @@ def _levels(table: Table, columns: Sequence[str], missing: str) -> dict[str, tup
             found[name] |= dict.fromkeys(str(value) for value in values)
             _refuse_long(name, found[name])
     filled = gaps if missing == "mean" else set()
-    return {name: (*sorted(found[name]), *([NO_VALUE] if name in filled else [])) for name in columns}
+    if both := [name for name in columns if name in filled and NO_VALUE in found[name]]:
+        raise InvalidInput(
+            f'{table.path}: column "{both[0]}" has the value "{NO_VALUE}", which --missing mean calls its empty cells: '
+            "empty these cells too, or spell them otherwise"
+        )
+    levels = {name: (*sorted(found[name]), *([NO_VALUE] if name in filled else [])) for name in columns}
+    _refuse_clashes(table.path, Preparation(tuple(features), levels=levels))
+    return levels
+
+
+def _refuse_clashes(path: str, preparation: Preparation) -> None:
+    """Refuse a code that is the name of another column, or of another column's code."""
+    owners: dict[str, tuple[str, str]] = {name: (name, "") for name in preparation.features}
+    for name, levels in preparation.levels.items():
+        for level, code in zip(levels, preparation.codes(name), strict=True):
+            other, other_level = owners.setdefault(code, (name, level))
+            if (other, other_level) == (name, level):
+                continue
+            told = f'whose code "{code}" is the name of another column'
+            if other in preparation.levels and other != code:
+                told = f'whose code "{code}" is also that of "{other_level}" in column "{other}"'
+            raise InvalidInput(f'{path}: column "{name}" has the value "{level}", {told}: rename one of them')
 
 
 def _refuse_long(name: str, levels: Mapping[str, None]) -> None:

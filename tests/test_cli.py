@@ -583,6 +583,46 @@ def test_check_tells_everything_at_once(folder: Path) -> None:
     assert "5 columns in 2 groups: some (2), rest (3)" in fine.stdout
 
 
+@pytest.mark.parametrize(("member", "sizes"), [
+    ('"town"', "(3)"), ('"town_*"', "(3)"), ('"town_oslo", "town_r*", "town_(missing)"', "(3)"), ('"t*"', "(3)"),
+    ('"town_oslo", "town_rome"', ""), ('"tow?"', ""), ('"town_bonn"', ""),
+])
+def test_check_knows_codes_as_fit_does(member: str, sizes: str, folder: Path) -> None:
+    data = houses(30)
+    data["town"] = ["oslo", "rome", None] * 10
+    data.to_csv("houses.csv", index=False)
+    with Path("groups.toml").open("a", encoding="utf-8") as file:
+        file.write(f"\ntown = [{member}]\n")
+    coding = ("--encode", "onehot", "--missing", "mean")
+    code = 0 if sizes else 2
+    assert run(*FIT, *coding).exit_code == code
+    check = ("groups", "check", "houses.csv", "groups.toml", "--target", "price", "--drop", "times", *coding)
+    checked = run(*check)
+    assert checked.exit_code == code, checked.output
+    if sizes:
+        assert f"8 columns in 4 groups: size (2), place (2), age (1), town {sizes}" in checked.stdout
+    elif "oslo" in member:
+        told = 'column "town_(missing)" is in no group: add it to'
+        assert told in checked.stderr and checked.stderr.count("is in no group") == 1
+        assert 'it is a value of "town"' in checked.stderr
+
+
+@pytest.mark.parametrize(("columns", "told"), [
+    ({"z": ["u", "v"], "z_u": [1, 2]}, 'column "z" has the value "u", whose code "z_u" is the name of another column'),
+    ({"z_u": ["u", "v"], "z": ["u", "v"]},
+     'column "z" has the value "u", whose code "z_u" is the name of another column'),
+    ({"z_u": ["v"], "z": ["u_v"]}, 'column "z" has the value "u_v", whose code "z_u_v" is also that of "v" in column'),
+    ({"z": ["(missing)", None]}, 'column "z" has the value "(missing)", which --missing mean calls its empty cells'),
+])
+def test_codes_that_cannot_be_told_apart_are_no_fault_of_the_groups(columns: dict, told: str, folder: Path) -> None:
+    data = pd.DataFrame({name: values * (12 // len(values)) for name, values in columns.items()})
+    data.assign(y=np.arange(12.0)).to_csv("z.csv", index=False)
+    Path("z.toml").write_text(f"[groups]\nall = {json.dumps(list(columns))}\n", encoding="utf-8")
+    coding = ("--target", "y", "--encode", "onehot", "--missing", "mean")
+    assert f"error: z.csv: {told}" in message("fit", "z.csv", "--groups", "z.toml", *coding)
+    assert f"error: z.csv: {told}" in message("groups", "check", "z.csv", "z.toml", *coding)
+
+
 def test_demo() -> None:
     told = document("demo")
     assert told["status"] == "OPTIMAL"
