@@ -172,7 +172,8 @@ class Partition:
         """Return the groups written in a UTF-8 file.
 
         Either a table split by commas, semicolons or tabs: a 0/1 matrix (a header of group names, a column's
-        name first in each row), or headed ``feature,group``; or TOML, with lists of names in [groups].
+        name first in each row), or headed ``feature,group``; or TOML, with lists of names in [groups]; or JSON,
+        ``{"name": ["column", ...]}``.
         """
         try:
             read = read_file(Path(path))

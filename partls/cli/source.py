@@ -112,7 +112,7 @@ class Columns:
     """Which columns of DATA are what, and how they become numbers."""
 
     target: Annotated[str, typer.Option(metavar="COL", help="Column to explain.")]
-    groups: Annotated[Path, typer.Option(metavar="FILE", help="TOML or a table; see groups init.")]
+    groups: Annotated[Path, typer.Option(metavar="FILE", help="TOML, JSON or a table; see groups init.")]
     weights: Weights = None
     drop: Drop = None
     encode: Encode = None
