@@ -323,11 +323,14 @@ def test_bad_input_is_one_message(folder: Path) -> None:
     assert 'has no column "prise"; did you mean "price"?' in fit(target="prise")
     assert 'did you mean "enumerate"?' in fit(method="enumerat")
     assert 'did you mean "perspective"?' in fit(relaxation="perspectiv")
-    assert "--penalty='l3' is not one of ['l2', 'l1']" in fit(penalty="l3")
-    assert "eta" in fit(eta="-1")
-    assert "--time-limit=-1.0 must be a number >= 0" in fit(time_limit="-1")
-    assert "--gap=-1.0 must be" in fit(gap="-1")
-    assert "--n-jobs=0 must be" in fit(n_jobs="0")
+    assert fit(penalty="l3") == "error: --penalty l3 is not one of l2, l1\n"
+    names = "auto, bnb, enumerate, alternating"
+    assert fit(method="bnbb") == f'error: --method bnbb is not one of {names}; did you mean "bnb"?\n'
+    for eta in ("-1.0", "inf", "nan"):
+        assert fit(eta=eta, groups="unread.toml") == f"error: --eta {eta} must be a finite number >= 0\n"
+    assert "--time-limit -1.0 must be a number >= 0" in fit(time_limit="-1")
+    assert "--gap -1.0 must be" in fit(gap="-1")
+    assert "--n-jobs 0 must be" in fit(n_jobs="0")
     assert 'did you mean "free"?' in fit(ungrouped="fre")
     assert '--drop "price": this column is the target' in fit(drop="price")
     assert '--weights "price": this column is the target' in fit(weights="price")
@@ -346,6 +349,14 @@ def test_bad_input_is_one_message(folder: Path) -> None:
     assert "the directory nowhere does not exist" in fit(checkpoint="nowhere/run.ckpt")
     assert "--relaxation" in message(*FIT, "--relaxaton", "x")
     assert "fit" in message("fitt")
+
+
+def test_too_many_groups_to_enumerate(folder: Path) -> None:
+    names = [f"x{j}" for j in range(30)]
+    pd.DataFrame(np.eye(40, 30), columns=names).assign(y=1.0).to_csv("many.csv", index=False)
+    Path("many.json").write_text(json.dumps({name: [name] for name in names}), encoding="utf-8")
+    told = message("fit", "many.csv", "--target", "y", "--groups", "many.json", "--method", "enumerate")
+    assert 'use the method "bnb", which proves the same optimum, or, in Python, raise max_groups' in told
 
 
 def test_a_column_left_out_leaves_its_group(folder: Path) -> None:
@@ -505,7 +516,9 @@ def test_compare(folder: Path) -> None:
     assert all(row["bound"] <= told["optimum"] * (1 + 1e-9) for row in told["relaxations"] if row["depth"] == 0)
     shown = run(*arguments)
     assert "gap closed" in shown.stdout and "(optimum)" in shown.stdout
-    assert 'did you mean "active-set"?' in message("compare", *FIT[1:], "--relaxation", "activ-set")
+    told = message("compare", *FIT[1:], "--relaxation", "activ-set")
+    assert told.startswith("error: --relaxation activ-set is not one of active-set, ")
+    assert 'did you mean "active-set"?' in told
 
 
 @pytest.mark.parametrize("by", ["correlation", "prefix", "column"])
@@ -539,7 +552,7 @@ def test_drafts_find_what_belongs_together(folder: Path) -> None:
         "Garage": ["GarageArea", "GarageCars"], "q1": ["q1_a", "q1_b"], "q2": ["q2_a"], "SOx": ["SOx"],
         "x": ["x1", "x2"],
     }
-    assert "--by='prefx' is not one of" in message(*init, "--by", "prefx")
+    assert "--by prefx is not one of correlation, prefix, column" in message(*init, "--by", "prefx")
     assert "--threshold 3.0 must be between 0 and 1" in message(*init, "--threshold", "3")
     assert "let the name end in .toml" in message(*init, "--out", "groups.csv")
 
@@ -646,11 +659,16 @@ def test_help_has_examples(command: list[str]) -> None:
     assert re.search(r"partls (fit|predict|explain|compare|groups|demo|verify)", shown.stdout)
 
 
-def test_the_shell_completes() -> None:
+@pytest.mark.parametrize(("option", "expected"), [
+    ("fit --relaxation", {"active-set", "unconstrained", "perspective"}),
+    ("compare --relaxation", {"active-set", "unconstrained", "perspective"}),
+    ("fit --ungrouped", {"error", "free"}),
+])
+def test_the_shell_completes(option: str, expected: set[str]) -> None:
     root = str(Path(__file__).parents[1])
     code = "import sys; sys.argv = ['partls']; from partls.cli import main; main()"
-    words = {"_PARTLS_COMPLETE": "complete_bash", "COMP_WORDS": "partls fit --relaxation ", "COMP_CWORD": "3"}
+    words = {"_PARTLS_COMPLETE": "complete_bash", "COMP_WORDS": f"partls {option} ", "COMP_CWORD": "3"}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env={"PYTHONPATH": root, **words}, timeout=120
     )
-    assert {"active-set", "unconstrained", "perspective"} <= set(done.stdout.split()), done.stderr
+    assert expected <= set(done.stdout.split()), done.stderr

@@ -86,7 +86,7 @@ class Objective:
 
     def check(self) -> None:
         """Refuse what cannot be meant, before the rows are read."""
-        nonnegative("--eta", self.eta)
+        nonnegative("--eta", self.eta, finite=True)
         chosen("--penalty", self.penalty, ["l2", "l1"])
 
 
