@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 MISSING = ("error", "drop", "mean")
 MAX_LEVELS, MAX_LETTERS = 1000, 200  # of a text column, and of one of its values
 LARGEST = 1e150  # the squares of a hundred million such values still add up to a float
+HOLDS = {"text": "text", "date": "dates", "other": "bytes, lists or records"}
 NO_VALUE = "(missing)"  # the level of a gap in a text column where gaps are filled
 
 
@@ -216,14 +217,11 @@ def prepare(
         raise InvalidInput(f'{table.path} has no columns beside the target "{target}" and those left out')
     for name, option in ((target, "--target"), (weights, "--weights")):
         if name is not None and table.kinds[name] != "number":
-            raise InvalidInput(f'{option}: column "{name}" holds {_HOLDS[table.kinds[name]]}, not numbers{table.hint}')
+            raise InvalidInput(f'{option}: column "{name}" holds {HOLDS[table.kinds[name]]}, not numbers{table.hint}')
     _refuse_kinds(table, features, encode)
     levels = levels_of(table, features, missing)
     means = means_of(table, [name for name in features if name not in levels]) if missing == "mean" else {}
     return Preparation(features, target, weights, levels, missing, means)
-
-
-_HOLDS = {"text": "text", "date": "dates", "other": "lists or records"}
 
 
 def _refuse_kinds(table: Table, features: Iterable[str], encode: str | None) -> None:
@@ -244,7 +242,7 @@ def _refuse_kinds(table: Table, features: Iterable[str], encode: str | None) -> 
     for kind in ("date", "other"):
         if kind in kinds:
             told = listing(kinds[kind], limit=20)
-            problems.append(f"{len(kinds[kind])} column(s) hold {_HOLDS[kind]}: {told}; leave them out with --drop")
+            problems.append(f"{len(kinds[kind])} column(s) hold {HOLDS[kind]}: {told}; leave them out with --drop")
     if problems:
         raise InvalidInput(f"{table.path}: " + "\n".join(problems))
 
@@ -356,8 +354,13 @@ def numbers(batch: pa.RecordBatch, name: str, gaps: Gaps) -> Floats:
 
 def spelled(batch: pa.RecordBatch, name: str, *, unique: bool = False) -> list[Any]:
     """Return the text of one column, None where it is missing; ``unique`` returns each text once."""
+    import pyarrow as pa
+
     column = batch.column(batch.schema.get_field_index(name))
-    return list((column.unique() if unique else column).to_pylist())
+    if unique and not pa.types.is_string_view(column.type):  # whose nulls Arrow returns as ""
+        column = column.unique()
+    values = column.to_pylist()
+    return list(dict.fromkeys(values)) if unique else list(values)
 
 
 def _complete(X: Floats, y: Floats, weights: Floats | None) -> NDArray[np.bool_] | None:

@@ -21,6 +21,7 @@ from partls import InvalidInput
 from partls.preparation import Gaps, Preparation, prepare
 from partls.tables import columnar, delimited, open_table, small_pages
 from partls.tables import table as table_module
+from partls.tables.unsupported import unsupported
 from partls.training_data import TrainingData, read_rows
 
 
@@ -603,6 +604,39 @@ def test_a_level_the_fit_has_not_seen(tmp_path: Path) -> None:
     assert told.endswith(
         'd.csv: column "city" has "bonn" (first in row 2), which the model was not fitted to; it knows "oslo", "rome"'
     )
+
+
+def test_files_that_are_known_and_not_read(tmp_path: Path) -> None:
+    data = pa.table({"a": [1.0, 2.0]})
+    with pa.ipc.new_stream(tmp_path / "stream", data.schema) as writer:
+        writer.write(data)
+    np.save(tmp_path / "one.npy", np.ones(3))
+    np.savez(tmp_path / "none.npz")
+    text(tmp_path / "old.feather", b"FEA1\x00\x00\x00\x00")
+    for name, told in (
+        ("stream", "is an Arrow stream: save it as a Feather (Arrow IPC) or Parquet file"),
+        ("one.npy", "is a single NumPy array: save it with its column names as an NPZ file"),
+        ("none.npz", "is an empty zip archive"),
+        ("old.feather", "is a Feather file of version 1: save it as Feather version 2 or as Parquet"),
+    ):
+        assert unsupported((tmp_path / name).read_bytes()[:8]).startswith(told)
+    for name in ("d.csv", "d.parquet", "d.feather", "d.npz"):
+        assert unsupported(write(tmp_path / name, frame()).read_bytes()[:8]) == ""
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view(),
+                                  pa.dictionary(pa.int32(), pa.string())], ids=str)
+def test_every_type_of_text(kind: pa.DataType, tmp_path: Path) -> None:
+    data = pa.table({"town": pa.array(["oslo", "rome", None], kind), "y": [1.0, 2.0, 3.0]})
+    feather.write_feather(data, tmp_path / "d.feather", compression="uncompressed")
+    got = rows(tmp_path / "d.feather", encode="onehot", missing="mean")
+    assert got.columns == ("town_oslo", "town_rome", "town_(missing)")
+    np.testing.assert_array_equal(got.X, np.eye(3))
+
+
+def test_bytes_are_no_text(tmp_path: Path) -> None:
+    feather.write_feather(pa.table({"a": [b"x", b"\xff"], "y": [1.0, 2.0]}), tmp_path / "d.feather")
+    assert '1 column(s) hold bytes, lists or records: "a"; leave them out' in refused(rows, tmp_path / "d.feather")
 
 
 # Folders

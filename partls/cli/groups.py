@@ -17,7 +17,7 @@ from partls.cli.bundles import unbundled
 from partls.cli.output import BAD_INPUT, guarded, harmless, print_document, say, say_to_people
 from partls.drafts import DRAFTS, by_column, by_correlation, by_prefix
 from partls.options import chosen
-from partls.preparation import MISSING, Preparation, levels_of, means_of
+from partls.preparation import HOLDS, MISSING, Preparation, levels_of, means_of
 from partls.tables import Table
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Write a groups file to edit, or check one.")
@@ -138,7 +138,7 @@ def check(
         problems += _loose(coded, known, named_target=features.target is not None)
     allowed = ("number", "text") if encode else ("number",)
     problems += [
-        f'column "{name}" holds {kind}s: leave it out with --drop "{name}"'
+        f'column "{name}" holds {HOLDS[kind]}: leave it out with --drop "{name}"'
         if kind != "text" else f'column "{name}" holds text: use --encode onehot, in the fit too, or --drop "{name}"'
         for name, kind in table.kinds.items() if name in columns and kind not in allowed
     ]
