@@ -10,7 +10,7 @@ import numpy as np
 
 from formulations.blocks import fold_blocks, in_blocks
 from formulations.data import Floats, as_matrix, as_vector, column_names
-from formulations.errors import InvalidInput, suggestion
+from formulations.errors import InvalidInput, counted, suggestion
 from formulations.partition import Partition
 from formulations.reduction import Reduction, reduce
 from formulations.residual import residual
@@ -93,7 +93,8 @@ class Instance:
     def __repr__(self) -> str:
         """Show the sizes and the options that change the problem."""
         penalty = f", eta={self.eta:g} ({self.penalty})" if self.eta else ""
-        return f"Instance({self.n_rows} rows, {self.n_columns} columns, {self.n_groups} groups{penalty})"
+        sizes = counted(self.n_rows, "row"), counted(self.n_columns, "column"), counted(self.n_groups, "group")
+        return f"Instance({', '.join(sizes)}{penalty})"
 
     def replace(self, **changes: Any) -> Instance:
         """Return the same problem with some arguments of the constructor changed (other rows, another target)."""

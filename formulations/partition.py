@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.errors import InvalidInput, listing, suggestion
+from formulations.errors import InvalidInput, counted, listing, suggestion
 from formulations.partition_files import read_file
 from formulations.partition_forms import is_bit, label_groups, listed_members, matrix_groups
 from formulations.placement import FREE, NAME_THEM, UNGROUPED, Extent, Groups, Written, place
@@ -282,7 +282,8 @@ class Partition:
         sizes = [f"{name}: {size}" for name, size in zip(self.names, self.sizes, strict=True)]
         sizes = [*sizes[:6], "..."] if len(sizes) > 6 else sizes
         free = f", {len(self.free)} free" if len(self.free) else ""
-        return f"Partition({self.n_columns} columns in {self.n_groups} groups{free}; {', '.join(sizes)})"
+        told = f"{counted(self.n_columns, 'column')} in {counted(self.n_groups, 'group')}{free}"
+        return f"Partition({told}; {', '.join(sizes)})"
 
 
 def _is_matrix(groups: Written, n_columns: int) -> bool:

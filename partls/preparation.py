@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from formulations.data import Floats
 from formulations.equivalent_rows import Chunk
-from formulations.errors import InvalidInput, listing
+from formulations.errors import InvalidInput, counted, listing
 from partls.options import chosen
 from partls.tables import Table
 from partls.tables.whole_numbers import as_floats
@@ -104,7 +104,7 @@ class Preparation:
             if self._has_feature(found):
                 remedy += ", fill in the column's mean with --missing mean, or --drop the column"
             raise InvalidInput(
-                f"{path} has missing values: {_counts(found)} (of {gaps.n_rows:,} rows), the first in row "
+                f"{path} has missing values: {_counts(found)} (of {counted(gaps.n_rows, 'row')}), the first in row "
                 f"{gaps.missing.first[0]:,}; {remedy}"
             )
         if gaps.n_rows and gaps.n_dropped == gaps.n_rows:

@@ -185,7 +185,7 @@ def test_whole_numbers_and_booleans_are_numbers() -> None:
 
 def test_an_instance_describes_itself() -> None:
     assert repr(Instance(X, Y, [0, 0, 1])) == "Instance(4 rows, 3 columns, 2 groups)"
-    assert repr(Instance(X, Y, eta=0.5, penalty="l1")) == "Instance(4 rows, 3 columns, 1 groups, eta=0.5 (l1))"
+    assert repr(Instance(X, Y, eta=0.5, penalty="l1")) == "Instance(4 rows, 3 columns, 1 group, eta=0.5 (l1))"
 
 
 def test_without_a_penalty_huge_coefficients_have_a_finite_objective():

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.errors import InvalidInput, PartLSError, listing, suggestion
+from formulations.errors import InvalidInput, PartLSError, counted, listing, suggestion
 from formulations.partition import Partition
 from formulations.placement import Written
 
@@ -514,6 +514,8 @@ def test_suggestion_and_listing() -> None:
     assert suggestion("GARAGE", COLUMNS) == '; did you mean "garage"?'
     assert suggestion("zzz", COLUMNS) == ""
     assert listing(["a", 1]) == '"a", 1'
+    assert [counted(n, "row") for n in (0, 1, 2000)] == ["0 rows", "1 row", "2,000 rows"]
+    assert repr(Partition.from_dict({"a": ["x"]})) == "Partition(1 column in 1 group; a: 1)"
     assert listing(range(7)) == "0, 1, 2, 3, 4 and 2 more"
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sized
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from formulations.errors import InvalidInput
+from formulations.errors import InvalidInput, counted
 from formulations.partition_files import read_file
 from formulations.placement import UNGROUPED, Extent, problems_with
 from partls.cli import model_file, source
@@ -96,7 +97,7 @@ def init(
         typer.echo(_as_toml(draft, data, features.target), nl=False)
     else:
         out.write_text(_as_toml(draft, data, features.target), encoding="utf-8")
-        say_to_people(f"{len(columns)} columns in {len(draft)} groups written to {out}: edit them, then partls fit")
+        say_to_people(f"{_sizes(len(columns), draft)} written to {out}: edit them, then partls fit")
 
 
 @app.command()
@@ -146,12 +147,16 @@ def check(
         print_document({"ok": not problems, "problems": problems})
     elif not problems:
         sizes = ", ".join(f"{name} ({sum(len(extent.find(m)) for m in members)})" for name, members in known)
-        typer.echo(harmless(f"{file}: {extent.n} columns in {len(known)} groups: {sizes}"))
+        typer.echo(harmless(f"{file}: {_sizes(extent.n, known)}: {sizes}"))
     for problem in problems:
         say(f"- {problem}")
     if problems:
-        say(f"error: {file} has {len(problems)} problem(s) with {data}")
+        say(f"error: {file} has {counted(len(problems), 'problem')} with {data}")
         raise typer.Exit(BAD_INPUT)
+
+
+def _sizes(n_columns: int, groups: Sized) -> str:
+    return f"{counted(n_columns, 'column')} in {counted(len(groups), 'group')}"
 
 
 def _by_correlation(table: Table, columns: tuple[str, ...], threshold: float) -> dict[str, list[str]]:

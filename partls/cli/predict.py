@@ -13,7 +13,7 @@ import numpy as np
 import typer
 
 from formulations.data import Floats
-from formulations.errors import InvalidInput, listing, suggestion
+from formulations.errors import InvalidInput, counted, listing, suggestion
 from partls.cli import model_file, source
 from partls.cli.bundles import unbundled
 from partls.cli.model_file import ModelFile
@@ -66,7 +66,7 @@ def predict(
         return
     n_rows = _written(table, loaded, name, out)
     if out is not None:
-        say_to_people(f"{n_rows:,} predictions written to {out}")
+        say_to_people(f"{counted(n_rows, 'prediction')} written to {out}")
 
 
 def _require_columns(table: Table, loaded: ModelFile) -> None:
@@ -123,7 +123,8 @@ def _written(table: Table, loaded: ModelFile, name: str, out: Path | None) -> in
     except InvalidInput as error:
         if part is not None:
             raise
-        raise InvalidInput(f"{error}; the output is incomplete: it ends after {n_rows:,} predictions") from None
+        told = f"the output is incomplete: it ends after {counted(n_rows, 'prediction')}"
+        raise InvalidInput(f"{error}; {told}") from None
     finally:
         if part is not None:
             part.unlink(missing_ok=True)

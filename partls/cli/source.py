@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from formulations.errors import InvalidInput, listing
+from formulations.errors import InvalidInput, counted, listing
 from formulations.instance import Instance
 from formulations.partition import Partition
 from formulations.placement import UNGROUPED
@@ -190,7 +190,7 @@ def read(
     else:
         data = fold_on_cluster(table, preparation, client)
     if data.n_dropped:
-        say_to_people(f"{data.n_dropped:,} rows with missing values were left out, {data.n_rows:,} are used")
+        say_to_people(f"left out for missing values: {counted(data.n_dropped, 'row')}; used: {data.n_rows:,}")
     return data.standardised() if standardize else data
 
 
