@@ -591,6 +591,8 @@ def test_check_tells_everything_at_once(folder: Path) -> None:
     coded = run("groups", "check", "houses.csv", "groups.toml", *used[:4], "--encode", "onehot", "--ungrouped", "free")
     assert coded.exit_code == 0
     assert "did you mean" in message("groups", "check", "houses.csv", "groups.toml", *used, "--encode", "onehto")
+    Path("twice.json").write_text('{"a": ["a*"], "a": ["[!a]*"]}', encoding="utf-8")
+    assert '- 2 groups are called "a"' in message("groups", "check", "houses.csv", "twice.json", *used)
     Path("pattern.toml").write_text('[groups]\nsome = ["a*"]\nrest = ["[!a]*"]\n', encoding="utf-8")
     fine = run("groups", "check", "houses.csv", "pattern.toml", *used)
     assert "5 columns in 2 groups: some (2), rest (3)" in fine.stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sized
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,7 +128,9 @@ def check(
     except InvalidInput as error:
         raise InvalidInput(f"{file}: {error}") from None
     known = list(source.remaining(dict(groups), features.drop or ()).items())
-    problems = [
+    names = Counter(name for name, _ in groups)
+    problems = [f'{count} groups are called "{name}"' for name, count in names.items() if count > 1]
+    problems += [
         f'group "{name}": "{member}" is not among the features: take it out of the file'
         for name, members in known for member in members if member in features.left_out
     ]
