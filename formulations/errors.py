@@ -50,6 +50,11 @@ def listing(names: Iterable[object], limit: int = 5) -> str:
     return ", ".join(shown[:limit]) + more
 
 
+def counted(number: int, noun: str) -> str:
+    """Return ``1 row`` or ``2,000 rows``."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
 def refuse(problems: Sequence[str], subject: str, limit: int = 5) -> None:
     """Return quietly if there are no problems, else raise one ``InvalidInput`` that shows the first few."""
     if len(problems) == 1:

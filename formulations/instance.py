@@ -10,7 +10,7 @@ import numpy as np
 
 from formulations.blocks import fold_blocks, in_blocks
 from formulations.data import Floats, as_matrix, as_vector, column_names
-from formulations.errors import InvalidInput, suggestion
+from formulations.errors import InvalidInput, counted, suggestion
 from formulations.partition import Partition
 from formulations.reduction import Reduction, reduce
 from formulations.residual import residual
@@ -81,6 +81,7 @@ class Instance:
         self.fit_intercept = _checked_flag("fit_intercept", fit_intercept)
         self.penalize_intercept = _checked_flag("penalize_intercept", penalize_intercept)
         self.sample_weight = _checked_weights(sample_weight, n_rows)
+        _refuse_vanishing(self.y, self.sample_weight)
         self._frozen = True
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -92,7 +93,8 @@ class Instance:
     def __repr__(self) -> str:
         """Show the sizes and the options that change the problem."""
         penalty = f", eta={self.eta:g} ({self.penalty})" if self.eta else ""
-        return f"Instance({self.n_rows} rows, {self.n_columns} columns, {self.n_groups} groups{penalty})"
+        sizes = counted(self.n_rows, "row"), counted(self.n_columns, "column"), counted(self.n_groups, "group")
+        return f"Instance({', '.join(sizes)}{penalty})"
 
     def replace(self, **changes: Any) -> Instance:
         """Return the same problem with some arguments of the constructor changed (other rows, another target)."""
@@ -212,3 +214,16 @@ def _checked_weights(weights: Any, n_rows: int) -> Floats | None:
     if not vector.any():
         raise InvalidInput("sample_weight is zero in every row: at least one row must count")
     return _view(vector)
+
+
+def _refuse_vanishing(y: Floats, weights: Floats | None) -> None:
+    """Refuse a target whose squares are all below the smallest float: every model would have the objective zero."""
+    counted = y if weights is None else y[weights > 0]
+    with np.errstate(over="ignore"):
+        squares = np.square(counted) if weights is None else np.square(counted) * weights[weights > 0]
+    if counted.any() and not squares.any():
+        weighted = "" if weights is None else ", times the weights,"
+        raise InvalidInput(
+            f"y is so small that its squares{weighted} vanish: multiply it by a constant "
+            f"(its largest entry is {np.abs(counted).max():g})"
+        )

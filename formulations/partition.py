@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.errors import InvalidInput, listing, suggestion
+from formulations.errors import InvalidInput, counted, listing, suggestion
 from formulations.partition_files import read_file
 from formulations.partition_forms import is_bit, label_groups, listed_members, matrix_groups
 from formulations.placement import FREE, NAME_THEM, UNGROUPED, Extent, Groups, Written, place
@@ -172,7 +172,8 @@ class Partition:
         """Return the groups written in a UTF-8 file.
 
         Either a table split by commas, semicolons or tabs: a 0/1 matrix (a header of group names, a column's
-        name first in each row), or headed ``feature,group``; or TOML, with lists of names in [groups].
+        name first in each row), or headed ``feature,group``; or TOML, with lists of names in [groups]; or JSON,
+        ``{"name": ["column", ...]}``.
         """
         try:
             read = read_file(Path(path))
@@ -281,7 +282,8 @@ class Partition:
         sizes = [f"{name}: {size}" for name, size in zip(self.names, self.sizes, strict=True)]
         sizes = [*sizes[:6], "..."] if len(sizes) > 6 else sizes
         free = f", {len(self.free)} free" if len(self.free) else ""
-        return f"Partition({self.n_columns} columns in {self.n_groups} groups{free}; {', '.join(sizes)})"
+        told = f"{counted(self.n_columns, 'column')} in {counted(self.n_groups, 'group')}{free}"
+        return f"Partition({told}; {', '.join(sizes)})"
 
 
 def _is_matrix(groups: Written, n_columns: int) -> bool:

@@ -124,7 +124,7 @@ class Reduction:
         intercept = full[M]
         if self._instance._shifted:
             intercept += self._instance._y_shift - self._instance._x_shift @ full[:M]
-        return full[:M], float(intercept)
+        return full[:M] + 0.0, float(intercept)  # no -0.0, which JSON would show
 
     def project(self, coef: Floats, intercept: float = 0.0) -> Floats:
         """Return the reduced coefficients of a model in original units (the inverse of ``restore``)."""

@@ -253,7 +253,7 @@ def _too_many(solver: PatternSolver, max_groups: int) -> str:
     seconds = (time.perf_counter() - began) * 2.0 ** min(K - sampled, 1000)
     return (
         f"2^{K} sign patterns are too many to enumerate (limit 2^{max_groups}; about {_duration(seconds)} here): "
-        f'use method="bnb", which proves the same optimum, or raise max_groups'
+        'use the method "bnb", which proves the same optimum, or, in Python, raise max_groups'
     )
 
 

@@ -19,26 +19,33 @@ def chosen(option: str, value: Any, allowed: Iterable[str]) -> str:
     """Return ``value`` if it is one of the allowed words."""
     allowed = list(allowed)
     if value not in allowed:
-        raise InvalidInput(f"{option}={value!r} is not one of {allowed}{suggestion(str(value), allowed)}")
+        words: Any = ", ".join(allowed) if option.startswith("--") else allowed
+        raise InvalidInput(f"{_given(option, value)} is not one of {words}{suggestion(str(value), allowed)}")
     return str(value)
 
 
-def nonnegative(option: str, value: Any, *, integer: bool = False) -> Any:
+def _given(option: str, value: Any) -> str:
+    """Return an option and its value as the command line has them, or as Python."""
+    return f"{option} {value}" if option.startswith("--") else f"{option}={value!r}"
+
+
+def nonnegative(option: str, value: Any, *, integer: bool = False, finite: bool = False) -> Any:
     """Return a limit that is None or a number >= 0."""
     if value is None:
         return None
     is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not is_number or not value >= 0 or (integer and value % 1 != 0):  # inf % 1 is NaN
-        kind = "a whole number" if integer else "a number"
+    endless = finite and is_number and np.isinf(value)
+    if not is_number or not value >= 0 or (integer and value % 1 != 0) or endless:  # inf % 1 is NaN
+        kind = "a whole number" if integer else "a finite number" if finite else "a number"
         none = "" if option.startswith("--") else "None or "  # which the command line cannot say
-        raise InvalidInput(f"{option}={value!r} must be {none}{kind} >= 0")
+        raise InvalidInput(f"{_given(option, value)} must be {none}{kind} >= 0")
     return int(value) if integer else float(value)
 
 
 def at_least_one(option: str, value: Any) -> int:
     """Return a count that is a whole number >= 1."""
     if value is None or nonnegative(option, value, integer=True) < 1:
-        raise InvalidInput(f"{option}={value!r} must be a whole number >= 1")
+        raise InvalidInput(f"{_given(option, value)} must be a whole number >= 1")
     return int(value)
 
 
@@ -62,7 +69,8 @@ def thread_count(n_jobs: Any, option: str = "n_jobs") -> int:
     if n_jobs is None:
         return 1
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
-        raise InvalidInput(f"{option}={n_jobs!r} must be a whole number other than 0 (-1: one thread per core)")
+        told = "must be a whole number other than 0 (-1: one thread per core)"
+        raise InvalidInput(f"{_given(option, n_jobs)} {told}")
     return int(n_jobs) if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + int(n_jobs))
 
 

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from formulations.data import Floats
 from formulations.equivalent_rows import Chunk
-from formulations.errors import InvalidInput, listing
+from formulations.errors import InvalidInput, counted, listing
 from partls.options import chosen
 from partls.tables import Table
+from partls.tables.whole_numbers import as_floats
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 MISSING = ("error", "drop", "mean")
 MAX_LEVELS, MAX_LETTERS = 1000, 200  # of a text column, and of one of its values
 LARGEST = 1e150  # the squares of a hundred million such values still add up to a float
+HOLDS = {"text": "text", "date": "dates", "other": "bytes, lists or records"}
 NO_VALUE = "(missing)"  # the level of a gap in a text column where gaps are filled
 
 
@@ -73,7 +75,7 @@ class Preparation:
         extra = [name for name in (self.target, self.weights) if name is not None]
         for batch in table.batches([*self.features, *extra]):
             known = gaps.total
-            X = self.matrix(batch, gaps)
+            X = self.matrix(batch, gaps, table.path)
             own = {name: numbers(batch, name, gaps) for name in extra}
             del batch  # before the next is decoded
             y = own[self.target] if self.target is not None else np.zeros(len(X))
@@ -86,16 +88,43 @@ class Preparation:
                 gaps.n_dropped += int((~complete).sum())
                 yield X[complete], y[complete], None if weights is None else weights[complete]
         if not piece:
-            gaps.refuse(table.path, self.missing)
+            self.refuse(table.path, gaps)
 
-    def matrix(self, batch: pa.RecordBatch, gaps: Gaps) -> Floats:
-        """Return the features of a batch as numbers; what is missing is NaN, unless it is to be filled."""
+    def refuse(self, path: str, gaps: Gaps) -> None:
+        """Refuse infinite values, missing ones if these are errors, and data of which no row is left."""
+        if found := gaps.infinite.counts:
+            remedy = "correct them" + (", or --drop the column" if self._has_feature(found) else "")
+            raise InvalidInput(
+                f"{path} has infinite values: {_counts(found)} (all beyond {LARGEST:g} are counted), the first in row "
+                f"{gaps.infinite.first[0]:,}; {remedy}"
+            )
+        found = gaps.missing.counts
+        if self.missing == "error" and found:
+            remedy = "leave such rows out with --missing drop"
+            if self._has_feature(found):
+                remedy += ", fill in the column's mean with --missing mean, or --drop the column"
+            raise InvalidInput(
+                f"{path} has missing values: {_counts(found)} (of {counted(gaps.n_rows, 'row')}), the first in row "
+                f"{gaps.missing.first[0]:,}; {remedy}"
+            )
+        if gaps.n_rows and gaps.n_dropped == gaps.n_rows:
+            raise InvalidInput(f"{path}: every row has a missing value ({_counts(found)}), so none is left")
+
+    def _has_feature(self, names: Iterable[str]) -> bool:
+        """Return whether one of the columns could be left out: neither the target nor the weights can."""
+        return any(name in self.features for name in names)
+
+    def matrix(self, batch: pa.RecordBatch, gaps: Gaps, path: str) -> Floats:
+        """Return the features of a batch as numbers; what is missing is NaN, unless it is to be filled.
+
+        ``path`` is the file, as messages call it; the batch begins after the rows that ``gaps`` counts.
+        """
         X = np.empty((batch.num_rows, len(self.columns)), order="F")
         j = 0
         for feature in self.features:
             if feature in self.levels:
                 width = len(self.levels[feature])
-                X[:, j : j + width] = self._indicators(batch, feature, gaps)
+                X[:, j : j + width] = self._indicators(batch, feature, gaps, path)
                 j += width
                 continue
             X[:, j] = numbers(batch, feature, gaps)
@@ -104,17 +133,17 @@ class Preparation:
             j += 1
         return X
 
-    def _indicators(self, batch: pa.RecordBatch, feature: str, gaps: Gaps) -> Floats:
+    def _indicators(self, batch: pa.RecordBatch, feature: str, gaps: Gaps, path: str) -> Floats:
         """Return one 0/1 column per level; a gap is a row of NaN, unless gaps have a level of their own."""
         values = spelled(batch, feature)
-        missing = np.array([value is None for value in values])
-        gaps.missing[feature] += int(missing.sum())
+        gaps.missing.note(feature, np.array([value is None for value in values]), gaps.n_rows)
         levels = {level: j for j, level in enumerate(self.levels[feature])}
-        unknown = sorted({value for value in values if value is not None and value not in levels})
+        unknown = [i for i, value in enumerate(values) if value is not None and value not in levels]
         if unknown:
+            found = sorted({str(values[i]) for i in unknown})
             raise InvalidInput(
-                f'column "{feature}" has {listing(unknown)}, which the model was not fitted to; '
-                f"it knows {listing(levels, limit=8)}"
+                f'{path}: column "{feature}" has {listing(found)} (first in row {gaps.n_rows + unknown[0] + 1:,}), '
+                f"which the model was not fitted to; it knows {listing(levels, limit=8)}"
             )
         filler = levels.get(NO_VALUE, -1)
         codes = np.array([filler if value is None else levels[value] for value in values])
@@ -124,38 +153,48 @@ class Preparation:
 
 
 @dataclass
+class Tally:
+    """How often something was found, column by column, and the first row of each, counted from 1."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    rows: dict[str, int] = field(default_factory=dict)
+
+    def note(self, name: str, where: NDArray[np.bool_], n_before: int) -> None:
+        """Count where a column has it, in a batch after so many rows."""
+        if where.any():
+            self.counts[name] += int(where.sum())
+            self.rows.setdefault(name, n_before + int(np.argmax(where)) + 1)
+
+    @property
+    def first(self) -> tuple[int, str]:
+        """The first row, and a column that has it there."""
+        return min((row, name) for name, row in self.rows.items())
+
+    def joined(self, other: Tally, n_before: int) -> Tally:
+        """Return what was found in these rows and in those after them."""
+        later = {name: n_before + row for name, row in other.rows.items()}
+        return Tally(self.counts + other.counts, later | self.rows)
+
+
+@dataclass
 class Gaps:
     """What a pass over the rows found missing or infinite, column by column, and how many rows it left out."""
 
-    missing: Counter[str] = field(default_factory=Counter)
-    infinite: Counter[str] = field(default_factory=Counter)
+    missing: Tally = field(default_factory=Tally)
+    infinite: Tally = field(default_factory=Tally)
     n_rows: int = 0
     n_dropped: int = 0
 
     @property
     def total(self) -> int:
         """The number of values that are missing or infinite."""
-        return self.missing.total() + self.infinite.total()
+        return self.missing.counts.total() + self.infinite.counts.total()
 
     def __add__(self, other: Gaps) -> Gaps:
         return Gaps(
-            self.missing + other.missing, self.infinite + other.infinite, self.n_rows + other.n_rows,
-            self.n_dropped + other.n_dropped,
+            self.missing.joined(other.missing, self.n_rows), self.infinite.joined(other.infinite, self.n_rows),
+            self.n_rows + other.n_rows, self.n_dropped + other.n_dropped,
         )
-
-    def refuse(self, path: str, policy: str) -> None:
-        """Refuse infinite values, missing ones if the policy is "error", and data of which no row is left."""
-        if +self.infinite:
-            counts = _counts(self.infinite)
-            more = f"(all beyond {LARGEST:g} are counted)"
-            raise InvalidInput(f"{path} has infinite values: {counts} {more}; correct them, or --drop the column")
-        if policy == "error" and +self.missing:
-            raise InvalidInput(
-                f"{path} has missing values: {_counts(self.missing)} (of {self.n_rows:,} rows); leave such rows out "
-                "with --missing drop, fill in the column's mean with --missing mean, or --drop the column"
-            )
-        if self.n_rows and self.n_dropped == self.n_rows:
-            raise InvalidInput(f"{path}: every row has a missing value ({_counts(self.missing)}), so none is left")
 
 
 def prepare(
@@ -178,15 +217,11 @@ def prepare(
         raise InvalidInput(f'{table.path} has no columns beside the target "{target}" and those left out')
     for name, option in ((target, "--target"), (weights, "--weights")):
         if name is not None and table.kinds[name] != "number":
-            raise InvalidInput(f'{option}: column "{name}" holds {_HOLDS[table.kinds[name]]}, not numbers{table.hint}')
+            raise InvalidInput(f'{option}: column "{name}" holds {HOLDS[table.kinds[name]]}, not numbers{table.hint}')
     _refuse_kinds(table, features, encode)
-    text = [name for name in features if table.kinds[name] == "text"]
-    levels = _levels(table, text, missing)
+    levels = levels_of(table, features, missing)
     means = means_of(table, [name for name in features if name not in levels]) if missing == "mean" else {}
     return Preparation(features, target, weights, levels, missing, means)
-
-
-_HOLDS = {"text": "text", "date": "dates", "other": "lists or records"}
 
 
 def _refuse_kinds(table: Table, features: Iterable[str], encode: str | None) -> None:
@@ -207,7 +242,7 @@ def _refuse_kinds(table: Table, features: Iterable[str], encode: str | None) -> 
     for kind in ("date", "other"):
         if kind in kinds:
             told = listing(kinds[kind], limit=20)
-            problems.append(f"{len(kinds[kind])} column(s) hold {_HOLDS[kind]}: {told}; leave them out with --drop")
+            problems.append(f"{len(kinds[kind])} column(s) hold {HOLDS[kind]}: {told}; leave them out with --drop")
     if problems:
         raise InvalidInput(f"{table.path}: " + "\n".join(problems))
 
@@ -220,12 +255,15 @@ def _almost_numbers(table: Table, columns: Sequence[str]) -> dict[str, list[str]
     for name in columns:
         values = [value for value in spelled(batch, name, unique=True) if value is not None]
         odd = [value for value in values if not _is_number(value)]
-        if 2 * len(odd) < len(values):
+        if 0 < 2 * len(odd) < len(values):
             found[name] = odd
     return found
 
 
 def _is_number(text: str) -> bool:
+    """Return whether a table's reader takes this for a number: no 1_000, and no digits but ours, as Python would."""
+    if "_" in text or not text.isascii():
+        return False
     try:
         float(text)
     except ValueError:
@@ -233,8 +271,9 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _levels(table: Table, columns: Sequence[str], missing: str) -> dict[str, tuple[str, ...]]:
-    """Return the values of each text column, sorted; one pass."""
+def levels_of(table: Table, features: Sequence[str], missing: str) -> dict[str, tuple[str, ...]]:
+    """Return the values of each text column, sorted; one pass. Refuse codes that are called as other columns are."""
+    columns = [name for name in features if table.kinds[name] == "text"]
     found: dict[str, dict[str, None]] = {name: {} for name in columns}
     gaps = set()
     for batch in table.batches(columns) if columns else ():
@@ -246,7 +285,28 @@ def _levels(table: Table, columns: Sequence[str], missing: str) -> dict[str, tup
             found[name] |= dict.fromkeys(str(value) for value in values)
             _refuse_long(name, found[name])
     filled = gaps if missing == "mean" else set()
-    return {name: (*sorted(found[name]), *([NO_VALUE] if name in filled else [])) for name in columns}
+    if both := [name for name in columns if name in filled and NO_VALUE in found[name]]:
+        raise InvalidInput(
+            f'{table.path}: column "{both[0]}" has the value "{NO_VALUE}", which --missing mean calls its empty cells: '
+            "empty these cells too, or spell them otherwise"
+        )
+    levels = {name: (*sorted(found[name]), *([NO_VALUE] if name in filled else [])) for name in columns}
+    _refuse_clashes(table.path, Preparation(tuple(features), levels=levels))
+    return levels
+
+
+def _refuse_clashes(path: str, preparation: Preparation) -> None:
+    """Refuse a code that is the name of another column, or of another column's code."""
+    owners: dict[str, tuple[str, str]] = {name: (name, "") for name in preparation.features}
+    for name, levels in preparation.levels.items():
+        for level, code in zip(levels, preparation.codes(name), strict=True):
+            other, other_level = owners.setdefault(code, (name, level))
+            if (other, other_level) == (name, level):
+                continue
+            told = f'whose code "{code}" is the name of another column'
+            if other in preparation.levels and other != code:
+                told = f'whose code "{code}" is also that of "{other_level}" in column "{other}"'
+            raise InvalidInput(f'{path}: column "{name}" has the value "{level}", {told}: rename one of them')
 
 
 def _refuse_long(name: str, levels: Mapping[str, None]) -> None:
@@ -279,21 +339,28 @@ def numbers(batch: pa.RecordBatch, name: str, gaps: Gaps) -> Floats:
     column = batch.column(batch.schema.get_field_index(name))
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    if column.type != pa.float64():
+    if pa.types.is_integer(column.type):
+        column = as_floats(column, name)
+    elif column.type != pa.float64():
         column = column.cast(pa.float64(), safe=False)
     values: Floats = column.to_numpy(zero_copy_only=False)
     with np.errstate(over="ignore", invalid="ignore"):
         suspicious = not np.isfinite(values @ values)  # one pass that proves most columns whole
     if suspicious:
-        gaps.missing[name] += int(np.isnan(values).sum())
-        gaps.infinite[name] += int((np.abs(values) > LARGEST).sum())
+        gaps.missing.note(name, np.isnan(values), gaps.n_rows)
+        gaps.infinite.note(name, np.abs(values) > LARGEST, gaps.n_rows)
     return values
 
 
 def spelled(batch: pa.RecordBatch, name: str, *, unique: bool = False) -> list[Any]:
     """Return the text of one column, None where it is missing; ``unique`` returns each text once."""
+    import pyarrow as pa
+
     column = batch.column(batch.schema.get_field_index(name))
-    return list((column.unique() if unique else column).to_pylist())
+    if unique and not pa.types.is_string_view(column.type):  # whose nulls Arrow returns as ""
+        column = column.unique()
+    values = column.to_pylist()
+    return list(dict.fromkeys(values)) if unique else list(values)
 
 
 def _complete(X: Floats, y: Floats, weights: Floats | None) -> NDArray[np.bool_] | None:
@@ -305,6 +372,6 @@ def _complete(X: Floats, y: Floats, weights: Floats | None) -> NDArray[np.bool_]
 
 def _counts(counter: Counter[str], limit: int = 20) -> str:
     """Return the counts per column, the largest first."""
-    pairs = [(name, count) for name, count in counter.most_common() if count]
+    pairs = counter.most_common()
     more = f" and {len(pairs) - limit} more columns" if len(pairs) > limit else ""
     return ", ".join(f'"{name}" {count:,}' for name, count in pairs[:limit]) + more

@@ -111,7 +111,7 @@ def fold_on_cluster(table: Table, preparation: Preparation, client: Any) -> Trai
     while len(futures) > 1:  # joined in a tree, on the workers too
         futures = [client.submit(_join, futures[i : i + 8], pure=False) for i in range(0, len(futures), 8)]
     moments, gaps = futures[0].result()
-    gaps.refuse(table.path, preparation.missing)
+    preparation.refuse(table.path, gaps)
     rows = moments.rows()
     return TrainingData(
         rows.X, rows.y, rows.sample_weight, preparation.columns, rows.n_rows, gaps.n_dropped, folded=True

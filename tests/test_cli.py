@@ -323,11 +323,14 @@ def test_bad_input_is_one_message(folder: Path) -> None:
     assert 'has no column "prise"; did you mean "price"?' in fit(target="prise")
     assert 'did you mean "enumerate"?' in fit(method="enumerat")
     assert 'did you mean "perspective"?' in fit(relaxation="perspectiv")
-    assert "--penalty='l3' is not one of ['l2', 'l1']" in fit(penalty="l3")
-    assert "eta" in fit(eta="-1")
-    assert "--time-limit=-1.0 must be a number >= 0" in fit(time_limit="-1")
-    assert "--gap=-1.0 must be" in fit(gap="-1")
-    assert "--n-jobs=0 must be" in fit(n_jobs="0")
+    assert fit(penalty="l3") == "error: --penalty l3 is not one of l2, l1\n"
+    names = "auto, bnb, enumerate, alternating"
+    assert fit(method="bnbb") == f'error: --method bnbb is not one of {names}; did you mean "bnb"?\n'
+    for eta in ("-1.0", "inf", "nan"):
+        assert fit(eta=eta, groups="unread.toml") == f"error: --eta {eta} must be a finite number >= 0\n"
+    assert "--time-limit -1.0 must be a number >= 0" in fit(time_limit="-1")
+    assert "--gap -1.0 must be" in fit(gap="-1")
+    assert "--n-jobs 0 must be" in fit(n_jobs="0")
     assert 'did you mean "free"?' in fit(ungrouped="fre")
     assert '--drop "price": this column is the target' in fit(drop="price")
     assert '--weights "price": this column is the target' in fit(weights="price")
@@ -346,6 +349,14 @@ def test_bad_input_is_one_message(folder: Path) -> None:
     assert "the directory nowhere does not exist" in fit(checkpoint="nowhere/run.ckpt")
     assert "--relaxation" in message(*FIT, "--relaxaton", "x")
     assert "fit" in message("fitt")
+
+
+def test_too_many_groups_to_enumerate(folder: Path) -> None:
+    names = [f"x{j}" for j in range(30)]
+    pd.DataFrame(np.eye(40, 30), columns=names).assign(y=1.0).to_csv("many.csv", index=False)
+    Path("many.json").write_text(json.dumps({name: [name] for name in names}), encoding="utf-8")
+    told = message("fit", "many.csv", "--target", "y", "--groups", "many.json", "--method", "enumerate")
+    assert 'use the method "bnb", which proves the same optimum, or, in Python, raise max_groups' in told
 
 
 def test_a_column_left_out_leaves_its_group(folder: Path) -> None:
@@ -468,6 +479,25 @@ def test_predict_refuses_what_it_cannot_use(folder: Path) -> None:
         assert '"preparation"' in message("predict", "bad.json", "houses.csv")
 
 
+def test_predict_says_which_value_it_cannot_use(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run(*FIT, "--out", "model.json").exit_code == 0
+    for value, told in (
+        (np.nan, 'column "rooms" has no value in row 42: fill it in, or fit with --missing mean'),
+        (np.inf, 'column "rooms" is infinite, or beyond 1e+150, in row 42: correct it'),
+    ):
+        data = houses()
+        data.loc[[41, 50], "rooms"] = value
+        data.to_parquet("new.parquet")
+        assert message("predict", "model.json", "new.parquet") == f"error: new.parquet: {told}\n"
+    monkeypatch.setattr("partls.tables.columnar.BATCH_ROWS", 20)
+    assert f"{told}\n" in message("predict", "model.json", "new.parquet", "--out", "p.csv")
+    assert message("predict", "model.json", "new.parquet", "--json") == f"error: new.parquet: {told}\n"
+    assert not list(folder.glob("p.csv*"))
+    half = run("predict", "model.json", "new.parquet")
+    assert (half.exit_code, len(half.stdout.splitlines())) == (2, 41)
+    assert half.stderr.endswith(f"{told}; the output is incomplete: it ends after 40 predictions\n")
+
+
 def test_a_model_saved_in_python_predicts_too(folder: Path) -> None:
     model = partls.PartLSRegressor(GROUPS).fit(houses()[COLUMNS], houses()["price"])
     model.save("python.json")
@@ -486,7 +516,9 @@ def test_compare(folder: Path) -> None:
     assert all(row["bound"] <= told["optimum"] * (1 + 1e-9) for row in told["relaxations"] if row["depth"] == 0)
     shown = run(*arguments)
     assert "gap closed" in shown.stdout and "(optimum)" in shown.stdout
-    assert 'did you mean "active-set"?' in message("compare", *FIT[1:], "--relaxation", "activ-set")
+    told = message("compare", *FIT[1:], "--relaxation", "activ-set")
+    assert told.startswith("error: --relaxation activ-set is not one of active-set, ")
+    assert 'did you mean "active-set"?' in told
 
 
 @pytest.mark.parametrize("by", ["correlation", "prefix", "column"])
@@ -520,7 +552,7 @@ def test_drafts_find_what_belongs_together(folder: Path) -> None:
         "Garage": ["GarageArea", "GarageCars"], "q1": ["q1_a", "q1_b"], "q2": ["q2_a"], "SOx": ["SOx"],
         "x": ["x1", "x2"],
     }
-    assert "--by='prefx' is not one of" in message(*init, "--by", "prefx")
+    assert "--by prefx is not one of correlation, prefix, column" in message(*init, "--by", "prefx")
     assert "--threshold 3.0 must be between 0 and 1" in message(*init, "--threshold", "3")
     assert "let the name end in .toml" in message(*init, "--out", "groups.csv")
 
@@ -559,9 +591,51 @@ def test_check_tells_everything_at_once(folder: Path) -> None:
     coded = run("groups", "check", "houses.csv", "groups.toml", *used[:4], "--encode", "onehot", "--ungrouped", "free")
     assert coded.exit_code == 0
     assert "did you mean" in message("groups", "check", "houses.csv", "groups.toml", *used, "--encode", "onehto")
+    Path("twice.json").write_text('{"a": ["a*"], "a": ["[!a]*"]}', encoding="utf-8")
+    assert '- 2 groups are called "a"' in message("groups", "check", "houses.csv", "twice.json", *used)
     Path("pattern.toml").write_text('[groups]\nsome = ["a*"]\nrest = ["[!a]*"]\n', encoding="utf-8")
     fine = run("groups", "check", "houses.csv", "pattern.toml", *used)
     assert "5 columns in 2 groups: some (2), rest (3)" in fine.stdout
+
+
+@pytest.mark.parametrize(("member", "sizes"), [
+    ('"town"', "(3)"), ('"town_*"', "(3)"), ('"town_oslo", "town_r*", "town_(missing)"', "(3)"), ('"t*"', "(3)"),
+    ('"town_oslo", "town_rome"', ""), ('"tow?"', ""), ('"town_bonn"', ""),
+])
+def test_check_knows_codes_as_fit_does(member: str, sizes: str, folder: Path) -> None:
+    data = houses(30)
+    data["town"] = ["oslo", "rome", None] * 10
+    data.to_csv("houses.csv", index=False)
+    with Path("groups.toml").open("a", encoding="utf-8") as file:
+        file.write(f"\ntown = [{member}]\n")
+    coding = ("--encode", "onehot", "--missing", "mean")
+    code = 0 if sizes else 2
+    assert run(*FIT, *coding).exit_code == code
+    check = ("groups", "check", "houses.csv", "groups.toml", "--target", "price", "--drop", "times", *coding)
+    checked = run(*check)
+    assert checked.exit_code == code, checked.output
+    if sizes:
+        assert f"8 columns in 4 groups: size (2), place (2), age (1), town {sizes}" in checked.stdout
+    elif "oslo" in member:
+        told = 'column "town_(missing)" is in no group: add it to'
+        assert told in checked.stderr and checked.stderr.count("is in no group") == 1
+        assert 'it is a value of "town"' in checked.stderr
+
+
+@pytest.mark.parametrize(("columns", "told"), [
+    ({"z": ["u", "v"], "z_u": [1, 2]}, 'column "z" has the value "u", whose code "z_u" is the name of another column'),
+    ({"z_u": ["u", "v"], "z": ["u", "v"]},
+     'column "z" has the value "u", whose code "z_u" is the name of another column'),
+    ({"z_u": ["v"], "z": ["u_v"]}, 'column "z" has the value "u_v", whose code "z_u_v" is also that of "v" in column'),
+    ({"z": ["(missing)", None]}, 'column "z" has the value "(missing)", which --missing mean calls its empty cells'),
+])
+def test_codes_that_cannot_be_told_apart_are_no_fault_of_the_groups(columns: dict, told: str, folder: Path) -> None:
+    data = pd.DataFrame({name: values * (12 // len(values)) for name, values in columns.items()})
+    data.assign(y=np.arange(12.0)).to_csv("z.csv", index=False)
+    Path("z.toml").write_text(f"[groups]\nall = {json.dumps(list(columns))}\n", encoding="utf-8")
+    coding = ("--target", "y", "--encode", "onehot", "--missing", "mean")
+    assert f"error: z.csv: {told}" in message("fit", "z.csv", "--groups", "z.toml", *coding)
+    assert f"error: z.csv: {told}" in message("groups", "check", "z.csv", "z.toml", *coding)
 
 
 def test_demo() -> None:
@@ -587,14 +661,19 @@ def test_help_has_examples(command: list[str]) -> None:
     assert re.search(r"partls (fit|predict|explain|compare|groups|demo|verify)", shown.stdout)
 
 
-def test_the_shell_completes() -> None:
+@pytest.mark.parametrize(("option", "expected"), [
+    ("fit --relaxation", {"active-set", "unconstrained", "perspective"}),
+    ("compare --relaxation", {"active-set", "unconstrained", "perspective"}),
+    ("fit --ungrouped", {"error", "free"}),
+])
+def test_the_shell_completes(option: str, expected: set[str]) -> None:
     root = str(Path(__file__).parents[1])
     code = "import sys; sys.argv = ['partls']; from partls.cli import main; main()"
-    words = {"_PARTLS_COMPLETE": "complete_bash", "COMP_WORDS": "partls fit --relaxation ", "COMP_CWORD": "3"}
+    words = {"_PARTLS_COMPLETE": "complete_bash", "COMP_WORDS": f"partls {option} ", "COMP_CWORD": "3"}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env={"PYTHONPATH": root, **words}, timeout=120
     )
-    assert {"active-set", "unconstrained", "perspective"} <= set(done.stdout.split()), done.stderr
+    assert expected <= set(done.stdout.split()), done.stderr
 
 
 def test_text_that_looks_like_numbers_in_new_data_is_still_text(folder: Path) -> None:

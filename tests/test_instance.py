@@ -185,9 +185,20 @@ def test_whole_numbers_and_booleans_are_numbers() -> None:
 
 def test_an_instance_describes_itself() -> None:
     assert repr(Instance(X, Y, [0, 0, 1])) == "Instance(4 rows, 3 columns, 2 groups)"
-    assert repr(Instance(X, Y, eta=0.5, penalty="l1")) == "Instance(4 rows, 3 columns, 1 groups, eta=0.5 (l1))"
+    assert repr(Instance(X, Y, eta=0.5, penalty="l1")) == "Instance(4 rows, 3 columns, 1 group, eta=0.5 (l1))"
 
 
 def test_without_a_penalty_huge_coefficients_have_a_finite_objective():
     instance = Instance([[1e-200], [2e-200]], [1.0, 2.0], ["a"], fit_intercept=False)
     assert instance.objective([1e200]) == pytest.approx(0.0, abs=1e-20)
+
+
+def test_a_target_whose_squares_vanish_is_refused() -> None:
+    told = r"y is so small that its squares vanish: multiply it by a constant \(its largest entry is 1e-200\)"
+    with pytest.raises(InvalidInput, match=told):
+        Instance([[1.0], [2.0]], [1e-200, -1e-201])
+    with pytest.raises(InvalidInput, match="its squares, times the weights, vanish"):
+        Instance([[1.0], [2.0], [3.0]], [1e-100, -1e-101, 1.0], sample_weight=[1e-200, 1e-200, 0.0])
+    for target in ([1e-160, 0.0], [0.0, 0.0], [1e200, 1e-200]):
+        Instance([[1.0], [2.0]], target)
+    Instance([[1.0], [2.0]], [1e-200, 0.0], sample_weight=[0.0, 1.0])

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copy
+import json
+import os
 import pickle
 import re
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.errors import InvalidInput, PartLSError, listing, suggestion
+from formulations.errors import InvalidInput, PartLSError, counted, listing, suggestion
 from formulations.partition import Partition
 from formulations.placement import Written
 
@@ -101,7 +104,13 @@ FILES = {
     "windows.csv": MATRIX_CSV.replace("\n", "\r\n"),
     "long.csv": LONG_CSV,
     "long-semicolons.csv": LONG_CSV.replace(",", ";").replace("feature;group", "Feature;Group"),
+    "long-reversed.csv": "\n".join(",".join(line.split(",")[::-1]) for line in LONG_CSV.splitlines()),
     "groups.toml": TOML,
+    "toml-windows.toml": TOML.replace("\n", "\r\n"),
+    "toml-by-another-name.txt": "# the groups\n\n" + TOML,
+    "no-suffix": 'title = "mine"\n' + TOML,
+    "groups.json": json.dumps(GROUPS),
+    "json-by-another-name.txt": json.dumps({"groups": GROUPS}, indent=1),
 }
 
 
@@ -443,6 +452,15 @@ def test_the_policy_for_ungrouped_columns_is_checked() -> None:
         ),
         ("g.toml", "[groups]\na = ['x', 'y']\nb = ['y']\n", ['column "y" is in group "a" and in group "b"']),
         ("g.toml", "[groups]\n", ["there are none"]),
+        ("g.txt", "a = ['x']\n", ["there is no [groups] table"]),
+        ("g.json", '{"a": ["x"', ["not valid JSON"]),
+        ("g.json", '{"a": ' * 99_999, ["not valid JSON"]),
+        ("g.json", "{}", ["there are none"]),
+        ("g.json", '{"a": "x", "b": [1], "c": {"d": 1}}', ["3 problems", 'group "a" is not a list', 'group "c" is']),
+        ("g.json", '{"a": ["x"], "a": ["y"]}', ['2 groups are called "a"']),
+        ("g.csv", "group,feature\na,x\na,x\n", ['column "x" is on line 2 ("a") and on line 3 ("a")']),
+        ("g.csv", "group,a\nx,1\ny,0\n", ['in no group: "y"']),
+        ("g.csv", "# " * 999 + ",b\nx,2\n", ["not a matrix of 0 and 1"]),
     ],
 )
 def test_file_errors_name_the_file_and_the_line(
@@ -496,7 +514,23 @@ def test_suggestion_and_listing() -> None:
     assert suggestion("GARAGE", COLUMNS) == '; did you mean "garage"?'
     assert suggestion("zzz", COLUMNS) == ""
     assert listing(["a", 1]) == '"a", 1'
+    assert [counted(n, "row") for n in (0, 1, 2000)] == ["0 rows", "1 row", "2,000 rows"]
+    assert repr(Partition.from_dict({"a": ["x"]})) == "Partition(1 column in 1 group; a: 1)"
     assert listing(range(7)) == "0, 1, 2, 3, 4 and 2 more"
+
+
+def test_no_file_is_read_without_end() -> None:
+    with refused("/dev/zero", "the file has more than 64 MiB"):
+        Partition.from_file("/dev/zero")
+
+
+def test_a_pipe_is_known_by_its_content(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for content in (TOML, LONG_CSV, json.dumps(GROUPS)):
+        writer = threading.Thread(target=(tmp_path / "pipe").write_text, args=(content,))
+        writer.start()
+        assert Partition.from_file(tmp_path / "pipe") == EXPECTED
+        writer.join()
 
 
 @pytest.mark.parametrize("content", [",", ",,\n,,", "\t\t\n"])

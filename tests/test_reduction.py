@@ -219,3 +219,9 @@ def test_fewer_rows_than_columns_fold_without_loss(n_rows: int) -> None:
         folded = fold(blocks, 6)
         assert folded.shape == (n_rows, 6)
         assert folded.T @ folded == pytest.approx(rows.T @ rows, abs=TRIANGLE)
+
+
+def test_a_coefficient_of_zero_has_no_sign() -> None:
+    instance = Instance(np.eye(3), [1.0, 2.0, 3.0], [0, 1, 1], fit_intercept=False)
+    coef, _ = instance.reduction.restore(np.array([-0.0, 1.0, -0.0]))
+    assert not np.signbit(coef).any()

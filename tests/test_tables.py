@@ -21,6 +21,7 @@ from partls import InvalidInput
 from partls.preparation import Gaps, Preparation, prepare
 from partls.tables import columnar, delimited, open_table, small_pages
 from partls.tables import table as table_module
+from partls.tables.unsupported import unsupported
 from partls.training_data import TrainingData, read_rows
 
 
@@ -111,11 +112,75 @@ def test_a_matrix_in_an_npz_file_names_its_columns(tmp_path: Path) -> None:
     ({"X": np.ones((2, 2, 2))}, 'the array "X" has 3 dimensions'),
     ({"X": np.ones((2, 2)), "columns": np.array(["u"])}, '"columns" has 1 name(s) for the 2 column(s) of "X"'),
     ({"X": np.ones((2, 2)), "columns": np.array(["u", "u"])}, 'several columns are called "u"'),
+    ({"X": np.ones((2, 1)), "columns": np.array("u")}, 'the array "columns" has 0 dimensions'),
+    ({"a": np.array([b"\xff"])}, 'the array "a" has bytes that are not UTF-8 text'),
     ({"a": np.array([{}], dtype=object)}, "is not an NPZ file of plain arrays"),
 ])
 def test_npz_files_that_are_no_tables(arrays: dict, message: str, tmp_path: Path) -> None:
     np.savez(tmp_path / "d.npz", **arrays)
     assert message in refused(open_table, tmp_path / "d.npz")
+
+
+@pytest.mark.parametrize("dtype", [">f8", ">i4", ">f4", np.longdouble, np.float16, np.int8, np.bool_], ids=str)
+def test_arrays_of_any_type_of_number(dtype: str, tmp_path: Path) -> None:
+    np.savez(tmp_path / "d.npz", a=np.array([1, 0, 1], dtype), y=np.array([1, 2, 3], ">f8"))
+    got = rows(tmp_path / "d.npz")
+    np.testing.assert_array_equal(got.X, [[1], [0], [1]])
+    np.testing.assert_array_equal(got.y, [1, 2, 3])
+
+
+@pytest.mark.parametrize("dtype", ["S6", "U6", ">U6"])
+def test_arrays_of_text(dtype: str, tmp_path: Path) -> None:
+    X = {"town": np.array([b"oslo", b"rome"]).astype(dtype), "columns": np.array(["u"], "S1")}
+    np.savez(tmp_path / "d.npz", **X, X=np.ones((2, 1)), y=np.ones(2))
+    got = rows(tmp_path / "d.npz", encode="onehot")
+    assert got.columns == ("town_oslo", "town_rome", "u")
+    np.testing.assert_array_equal(got.X, [[1, 0, 1], [0, 1, 1]])
+
+
+def zipped(path: Path, name: str, content: bytes, patch: tuple[int, int, bytes] = (0, 0, b"")) -> Path:
+    """Write a zip archive of one file; ``patch`` overwrites bytes of its local and its central header."""
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(name, content)
+    local, central, value = patch
+    data = bytearray(path.read_bytes())
+    for start in (local, data.index(b"PK\x01\x02") + central) if value else ():
+        data[start : start + len(value)] = value
+    path.write_bytes(bytes(data))
+    return path
+
+
+def test_archives_that_hold_no_arrays(tmp_path: Path) -> None:
+    told = refused(open_table, zipped(tmp_path / "c.zip", "n.csv", b"a,y\n1,2\n"))
+    assert 'c.zip is a zip archive with "n.csv", not one of NumPy arrays: unpack it first' in told
+    assert '"a" is not a NumPy array' in refused(open_table, zipped(tmp_path / "b.npz", "a.npy", b"1,2"))
+    buffer = io.BytesIO()
+    np.save(buffer, np.ones(3))
+    locked = zipped(tmp_path / "l.npz", "a.npy", buffer.getvalue(), (6, 8, b"\x01"))
+    assert "l.npz is encrypted: unpack it first" in refused(open_table, locked)
+    unknown = zipped(tmp_path / "u.npz", "a.npy", buffer.getvalue(), (8, 10, b"\x63\x00"))
+    assert "is not an NPZ file of plain arrays (That compression method" in refused(open_table, unknown)
+    with zipfile.ZipFile(tmp_path / "p.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.npy", bytes(range(256)) * 99)
+    packed = bytearray((tmp_path / "p.npz").read_bytes())
+    packed[35:60] = b"\xff" * 25
+    assert "is not an NPZ file" in refused(open_table, text(tmp_path / "p.npz", bytes(packed)))
+
+
+def test_whole_numbers_that_rounding_would_change_are_refused(tmp_path: Path) -> None:
+    large = 2**60
+    for dtype, exact in ((np.int64, [large, -large, 0]), (np.uint64, [2**63, 2**53, 1])):
+        np.savez(tmp_path / "e.npz", a=np.array(exact, dtype), y=np.ones(3))
+        np.testing.assert_array_equal(rows(tmp_path / "e.npz").X[:, 0], exact)
+    for kind in (".npz", ".parquet", ".feather"):
+        data = pd.DataFrame({"a": [1, large, large + 1], "y": [1.0, 2.0, 3.0]})
+        told = refused(rows, write(tmp_path / f"d{kind}", data))
+        assert told == (
+            'column "a" has whole numbers beyond 2^53, such as 1152921504606846977, which floating point cannot tell '
+            'apart: subtract a constant, or leave the column out with --drop "a"'
+        )
+    parquet.write_table(pa.table({"a": pa.array([2**53 + 1, None]), "y": [1.0, 2.0]}), tmp_path / "n.parquet")
+    assert "such as 9007199254740993" in refused(rows, tmp_path / "n.parquet", missing="mean")
 
 
 # Text files as they come
@@ -458,7 +523,7 @@ def test_text_columns_are_listed_with_the_option_that_encodes_them(tmp_path: Pat
     assert "holds numbers but for" not in told
     assert '1 column(s) hold text: "city"; turn each value into a 0/1 column with --encode onehot' in told
     assert '1 column(s) hold dates: "when"; leave them out with --drop' in told
-    assert "--encode='one-hot' is not one of ['onehot']; did you mean" in refused(
+    assert "--encode one-hot is not one of onehot; did you mean" in refused(
         rows, tmp_path / "d.csv", encode="one-hot"
     )
 
@@ -467,15 +532,49 @@ def test_cells_that_spoil_a_column_of_numbers_are_named(tmp_path: Path) -> None:
     told = refused(rows, text(tmp_path / "d.csv", "a,b,y\n1,x1,1\n2,x2,2\nsold,x3,4\n5.5,x4,5\n"))
     assert '2 column(s) hold text: "a", "b"' in told
     assert told.endswith('"a" holds numbers but for "sold": correct these cells, or empty them and say --missing')
+    for odd in ("1_000", "\u0661"):  # numbers to Python
+        told = refused(rows, text(tmp_path / "u.csv", f"a,y\n1,1\n{odd},2\n3,3\n"))
+        assert f'"a" holds numbers but for "{odd}"' in told
 
 
 def test_missing_values_are_counted_by_column(tmp_path: Path) -> None:
     path = text(tmp_path / "d.csv", "a,b,y\n1,,3\n,,4\n5,6,\n")
     told = refused(rows, path)
-    assert 'd.csv has missing values: "b" 2, "a" 1, "y" 1 (of 3 rows)' in told
+    assert 'd.csv has missing values: "b" 2, "a" 1, "y" 1 (of 3 rows), the first in row 1;' in told
     assert "--missing drop" in told and "--missing mean" in told
     assert "every row has a missing value" in refused(rows, path, missing="drop")
-    assert "--missing='mode' is not one of" in refused(rows, path, missing="mode")
+    assert "--missing mode is not one of error, drop, mean" in refused(rows, path, missing="mode")
+
+
+@pytest.mark.parametrize("columns", [("y", "w"), ("w", "y")])
+def test_gaps_that_no_column_can_be_left_out_for(columns: tuple[str, str], tmp_path: Path) -> None:
+    told = "a,{},{}\n1,2,3\n2,2,3\n5,6,{}\n1,1,1\n"
+    path = text(tmp_path / "d.csv", told.format(*columns, ""))
+    expected = f'd.csv has missing values: "{columns[1]}" 1 (of 4 rows), the first in row 3; leave such rows out with '
+    assert refused(rows, path, weights="w").endswith(expected + "--missing drop")
+    assert rows(path, weights="w", missing="drop").n_dropped == 1
+    path = text(tmp_path / "i.csv", told.format(*columns, "inf"))
+    assert refused(rows, path, weights="w").endswith("are counted), the first in row 3; correct them")
+
+
+def test_the_rows_of_gaps_are_counted_across_batches_and_pieces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(columnar, "BATCH_ROWS", 4)
+    data = frame(30)
+    data.loc[[13, 17], "a"] = np.nan
+    data.loc[22, "y"] = -np.inf
+    path = write(tmp_path / "d.parquet", data)
+    told = refused(rows, path)
+    assert 'infinite values: "y" 1' in told and "the first in row 23; correct them" in told
+    assert "the first in row 14; leave" in refused(rows, write(path, data[:20]))
+    preparation, parts = Preparation(("a",), "y"), []
+    for i, piece in enumerate((data[:9], data[9:15], data[15:])):
+        parts.append(Gaps())
+        table = open_table(write(tmp_path / f"p{i}.parquet", piece))
+        list(preparation.chunks(table, parts[-1], piece=True))
+    gaps = sum(parts, Gaps())
+    assert (gaps.missing.first, gaps.infinite.first, gaps.n_rows) == ((14, "a"), (23, "y"), 30)
 
 
 def test_rows_with_gaps_are_dropped(tmp_path: Path) -> None:
@@ -542,7 +641,42 @@ def test_a_level_the_fit_has_not_seen(tmp_path: Path) -> None:
     table = open_table(text(tmp_path / "d.csv", "city,y\noslo,1\nbonn,2\n"))
     preparation = Preparation(("city",), "y", levels={"city": ("oslo", "rome")})
     told = refused(lambda: list(preparation.chunks(table, Gaps())))
-    assert 'column "city" has "bonn", which the model was not fitted to; it knows "oslo", "rome"' in told
+    assert told.endswith(
+        'd.csv: column "city" has "bonn" (first in row 2), which the model was not fitted to; it knows "oslo", "rome"'
+    )
+
+
+def test_files_that_are_known_and_not_read(tmp_path: Path) -> None:
+    data = pa.table({"a": [1.0, 2.0]})
+    with pa.ipc.new_stream(tmp_path / "stream", data.schema) as writer:
+        writer.write(data)
+    np.save(tmp_path / "one.npy", np.ones(3))
+    np.savez(tmp_path / "none.npz")
+    text(tmp_path / "old.feather", b"FEA1\x00\x00\x00\x00")
+    for name, told in (
+        ("stream", "is an Arrow stream: save it as a Feather (Arrow IPC) or Parquet file"),
+        ("one.npy", "is a single NumPy array: save it with its column names as an NPZ file"),
+        ("none.npz", "is an empty zip archive"),
+        ("old.feather", "is a Feather file of version 1: save it as Feather version 2 or as Parquet"),
+    ):
+        assert unsupported((tmp_path / name).read_bytes()[:8]).startswith(told)
+    for name in ("d.csv", "d.parquet", "d.feather", "d.npz"):
+        assert unsupported(write(tmp_path / name, frame()).read_bytes()[:8]) == ""
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view(),
+                                  pa.dictionary(pa.int32(), pa.string())], ids=str)
+def test_every_type_of_text(kind: pa.DataType, tmp_path: Path) -> None:
+    data = pa.table({"town": pa.array(["oslo", "rome", None], kind), "y": [1.0, 2.0, 3.0]})
+    feather.write_feather(data, tmp_path / "d.feather", compression="uncompressed")
+    got = rows(tmp_path / "d.feather", encode="onehot", missing="mean")
+    assert got.columns == ("town_oslo", "town_rome", "town_(missing)")
+    np.testing.assert_array_equal(got.X, np.eye(3))
+
+
+def test_bytes_are_no_text(tmp_path: Path) -> None:
+    feather.write_feather(pa.table({"a": [b"x", b"\xff"], "y": [1.0, 2.0]}), tmp_path / "d.feather")
+    assert '1 column(s) hold bytes, lists or records: "a"; leave them out' in refused(rows, tmp_path / "d.feather")
 
 
 # Folders
@@ -560,3 +694,15 @@ def test_a_folder_of_parquet_files_is_one_table(tmp_path: Path) -> None:
     assert rows(tmp_path, memory=0.0).folded
     (tmp_path / "year=2021" / "zz.parquet").write_bytes(b"PAR1 and no more")
     assert "cannot be read as a folder of Parquet files" in refused(open_table, tmp_path)
+
+
+def test_files_that_are_known_and_not_read_are_refused_by_what_they_are(tmp_path: Path) -> None:
+    np.save(tmp_path / "d.npy", np.zeros((3, 2)))
+    assert "d.npy is a single NumPy array: save it with its column names" in refused(open_table, tmp_path / "d.npy")
+    np.savez(tmp_path / "d.npz")
+    assert "d.npz is an empty zip archive" in refused(open_table, tmp_path / "d.npz")
+
+
+def test_long_whole_numbers_of_a_text_file_are_refused_where_they_are_used(tmp_path: Path) -> None:
+    path = text(tmp_path / "d.csv", "\n".join(["a,b,y", *(f"{2**60 + i},{i},{i % 3}" for i in range(9))]))
+    assert 'column "a" has whole numbers beyond 2^53' in refused(rows, path)

@@ -11,8 +11,14 @@ from partls.cli import source
 from partls.cli.bundles import unbundled
 from partls.cli.fit import TimeLimit
 from partls.cli.output import console, finite, guarded, in_terminal, print_document, say
-from partls.options import nonnegative
+from partls.options import chosen, nonnegative
 from partls.result import Status
+
+
+def _names() -> list[str]:
+    from relaxations import MEMBERS
+
+    return list(MEMBERS)
 
 
 @guarded
@@ -23,7 +29,8 @@ def compare(
     objective: source.Objective,
     spelling: source.Spelling,
     relaxation: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A relaxation; may be repeated [default: all].")
+        list[str] | None, typer.Option(metavar="NAME", help="A relaxation; may be repeated [default: all].",
+                                       autocompletion=_names)
     ] = None,
     depth: Annotated[list[int] | None, typer.Option(metavar="N", help="Also with N signs decided at random.")] = None,
     time_limit: TimeLimit = 60.0,
@@ -43,7 +50,7 @@ def compare(
     from relaxations.kernel import load
 
     for name in relaxation or ():
-        relaxations.as_relaxation(name)  # refuse a wrong name before reading
+        chosen("--relaxation", name, _names())
     objective.check()
     nonnegative("--time-limit", time_limit)
     load("relaxations._one_node")  # so that no relaxation's time is the compiler's

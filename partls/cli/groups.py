@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Sized
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from formulations.errors import InvalidInput
+from formulations.errors import InvalidInput, counted
 from formulations.partition_files import read_file
 from formulations.placement import UNGROUPED, Extent, problems_with
 from partls.cli import model_file, source
@@ -17,7 +19,7 @@ from partls.cli.bundles import unbundled
 from partls.cli.output import BAD_INPUT, guarded, harmless, print_document, say, say_to_people
 from partls.drafts import DRAFTS, by_column, by_correlation, by_prefix
 from partls.options import chosen
-from partls.preparation import Preparation, means_of
+from partls.preparation import HOLDS, MISSING, Preparation, levels_of, means_of
 from partls.tables import Table
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Write a groups file to edit, or check one.")
@@ -96,7 +98,7 @@ def init(
         typer.echo(_as_toml(draft, data, features.target), nl=False)
     else:
         out.write_text(_as_toml(draft, data, features.target), encoding="utf-8")
-        say_to_people(f"{len(columns)} columns in {len(draft)} groups written to {out}: edit them, then partls fit")
+        say_to_people(f"{_sizes(len(columns), draft)} written to {out}: edit them, then partls fit")
 
 
 @app.command()
@@ -108,6 +110,7 @@ def check(
     features: Features,
     spelling: source.Spelling,
     encode: source.Encode = None,
+    missing: source.Missing = "error",
     ungrouped: source.Ungrouped = "error",
     as_json: source.AsJson = False,
 ) -> None:
@@ -117,6 +120,7 @@ def check(
     """
     chosen("--ungrouped", ungrouped, UNGROUPED)
     chosen("--encode", encode or "onehot", ["onehot"])
+    chosen("--missing", missing, MISSING)
     table = spelling.open(data)
     columns = features.of(table)
     try:
@@ -124,31 +128,38 @@ def check(
     except InvalidInput as error:
         raise InvalidInput(f"{file}: {error}") from None
     known = list(source.remaining(dict(groups), features.drop or ()).items())
-    problems = [
+    names = Counter(name for name, _ in groups)
+    problems = [f'{count} groups are called "{name}"' for name, count in names.items() if count > 1]
+    problems += [
         f'group "{name}": "{member}" is not among the features: take it out of the file'
         for name, members in known for member in members if member in features.left_out
     ]
-    known = list(source.remaining(dict(known), features.left_out).items())
-    problems += problems_with(known, Extent.of(columns), "free")
+    coded = Preparation(columns, levels=levels_of(table, columns, missing) if encode else {})
+    known = list(source.in_codes(source.remaining(dict(known), features.left_out), coded).items())
+    extent = Extent.of(coded.columns)
+    problems += problems_with(known, extent, "free")
     if ungrouped == "error":
-        problems += _loose(columns, known, named_target=features.target is not None)
+        problems += _loose(coded, known, named_target=features.target is not None)
     allowed = ("number", "text") if encode else ("number",)
     problems += [
-        f'column "{name}" holds {kind}s: leave it out with --drop "{name}"'
+        f'column "{name}" holds {HOLDS[kind]}: leave it out with --drop "{name}"'
         if kind != "text" else f'column "{name}" holds text: use --encode onehot, in the fit too, or --drop "{name}"'
         for name, kind in table.kinds.items() if name in columns and kind not in allowed
     ]
     if as_json:
         print_document({"ok": not problems, "problems": problems})
     elif not problems:
-        extent = Extent.of(columns)
         sizes = ", ".join(f"{name} ({sum(len(extent.find(m)) for m in members)})" for name, members in known)
-        typer.echo(harmless(f"{file}: {len(columns)} columns in {len(known)} groups: {sizes}"))
+        typer.echo(harmless(f"{file}: {_sizes(extent.n, known)}: {sizes}"))
     for problem in problems:
         say(f"- {problem}")
     if problems:
-        say(f"error: {file} has {len(problems)} problem(s) with {data}")
+        say(f"error: {file} has {counted(len(problems), 'problem')} with {data}")
         raise typer.Exit(BAD_INPUT)
+
+
+def _sizes(n_columns: int, groups: Sized) -> str:
+    return f"{counted(n_columns, 'column')} in {counted(len(groups), 'group')}"
 
 
 def _by_correlation(table: Table, columns: tuple[str, ...], threshold: float) -> dict[str, list[str]]:
@@ -162,25 +173,30 @@ def _by_correlation(table: Table, columns: tuple[str, ...], threshold: float) ->
     return draft | by_column([name for name in columns if name not in numeric])
 
 
-def _loose(columns: tuple[str, ...], groups: list[tuple[str, list[str]]], *, named_target: bool) -> list[str]:
-    """Return a line for each column in no group, with the group it would go to by its name."""
+def _loose(coded: Preparation, groups: list[tuple[str, list[str]]], *, named_target: bool) -> list[str]:
+    """Return a line for each column in no group, with the group it would go to by its name.
+
+    A text column none of whose codes is in a group is told as one.
+    """
     from difflib import get_close_matches
 
-    extent, owner = Extent.of(columns), dict[str, str]()
+    extent, owner = Extent.of(coded.columns), dict[str, str]()
     for name, members in groups:
         for member in members:
             try:
-                owner |= {columns[j]: name for j in extent.find(member)}
+                owner |= {coded.columns[j]: name for j in extent.find(member)}
             except InvalidInput:
                 continue  # told already
     lines = []
-    for column in columns:
-        if column in owner:
-            continue
-        near = get_close_matches(column, owner, n=1)
-        hint = f'add it to "{owner[near[0]]}", which has "{near[0]}"' if near else "add it to a group"
-        also = "" if named_target else f', or, if it is the target, say --target "{column}"'
-        lines.append(f'column "{column}" is in no group: {hint}, or leave it out with --drop "{column}"{also}')
+    for feature in coded.features:
+        loose = [code for code in coded.codes(feature) if code not in owner]
+        whole = len(loose) == len(coded.codes(feature))
+        for column in [feature] if whole and loose else loose:
+            near = get_close_matches(column, owner, n=1)
+            hint = f'add it to "{owner[near[0]]}", which has "{near[0]}"' if near else "add it to a group"
+            out = f', or leave it out with --drop "{column}"' if whole else f'; it is a value of "{feature}"'
+            also = "" if named_target or not whole else f', or, if it is the target, say --target "{column}"'
+            lines.append(f'column "{column}" is in no group: {hint}{out}{also}')
     return lines
 
 

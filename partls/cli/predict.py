@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated
 
@@ -11,12 +13,12 @@ import numpy as np
 import typer
 
 from formulations.data import Floats
-from formulations.errors import InvalidInput, listing, suggestion
+from formulations.errors import InvalidInput, counted, listing, suggestion
 from partls.cli import model_file, source
 from partls.cli.bundles import unbundled
 from partls.cli.model_file import ModelFile
 from partls.cli.output import guarded, print_document, say_to_people
-from partls.preparation import Gaps
+from partls.preparation import LARGEST, Gaps
 from partls.tables import Table
 
 if TYPE_CHECKING:
@@ -64,7 +66,7 @@ def predict(
         return
     n_rows = _written(table, loaded, name, out)
     if out is not None:
-        say_to_people(f"{n_rows:,} predictions written to {out}")
+        say_to_people(f"{counted(n_rows, 'prediction')} written to {out}")
 
 
 def _require_columns(table: Table, loaded: ModelFile) -> None:
@@ -84,10 +86,21 @@ def _predictions(table: Table, loaded: ModelFile) -> Iterator[Floats]:
     """Yield the predictions of each batch; NaN for a row that the fit would have left out."""
     preparation, gaps = loaded.preparation, Gaps()
     for batch in table.batches(preparation.features):
-        X = preparation.matrix(batch, gaps)
+        X = preparation.matrix(batch, gaps, table.path)
+        _refuse(table.path, gaps, preparation.missing)
         gaps.n_rows += len(X)
         yield X @ loaded.model.coef_ + loaded.model.intercept_
-    gaps.refuse(table.path, preparation.missing)
+
+
+def _refuse(path: str, gaps: Gaps, policy: str) -> None:
+    """Refuse the first value that no prediction can be made of, before the batch that has it is written."""
+    if gaps.infinite.counts:
+        row, name = gaps.infinite.first
+        raise InvalidInput(f'{path}: column "{name}" is infinite, or beyond {LARGEST:g}, in row {row:,}: correct it')
+    if policy == "error" and gaps.missing.counts:
+        row, name = gaps.missing.first
+        told = "fill it in, or fit with --missing mean"
+        raise InvalidInput(f'{path}: column "{name}" has no value in row {row:,}: {told}')
 
 
 def _written(table: Table, loaded: ModelFile, name: str, out: Path | None) -> int:
@@ -95,17 +108,23 @@ def _written(table: Table, loaded: ModelFile, name: str, out: Path | None) -> in
     import pyarrow as pa
 
     schema, n_rows = pa.schema([(name, pa.float64())]), 0
+    predictions = _predictions(table, loaded)
+    first = next(predictions)  # if it is refused, nothing is written
     part = None if out is None else Path(f"{out}.part")
     try:
-        sink: IO[bytes] = sys.stdout.buffer if part is None else part.open("wb")
-        with _writer(sink, schema, out) as writer:
-            for values in _predictions(table, loaded):
+        opened = nullcontext(sys.stdout.buffer) if part is None else part.open("wb")
+        with opened as sink, _writer(sink, schema, out) as writer:
+            for values in chain([first], predictions):
                 column = pa.array(values, from_pandas=True)  # NaN becomes an empty cell
                 writer.write(pa.record_batch([column], schema=schema))
                 n_rows += len(values)
         if part is not None and out is not None:
-            sink.close()
             part.replace(out)
+    except InvalidInput as error:
+        if part is not None:
+            raise
+        told = f"the output is incomplete: it ends after {counted(n_rows, 'prediction')}"
+        raise InvalidInput(f"{error}; {told}") from None
     finally:
         if part is not None:
             part.unlink(missing_ok=True)

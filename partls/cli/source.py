@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from formulations.errors import InvalidInput, listing
+from formulations.errors import InvalidInput, counted, listing
 from formulations.instance import Instance
 from formulations.partition import Partition
 from formulations.placement import UNGROUPED
@@ -32,8 +32,13 @@ Encode = Annotated[
     str | None, typer.Option(metavar="onehot", help="Give each value of a text column a 0/1 column.",
                              autocompletion=lambda: ["onehot"])
 ]
+Missing = Annotated[
+    str, typer.Option(metavar="|".join(MISSING), autocompletion=lambda: list(MISSING),
+                      help="Refuse missing values, drop their rows, or fill in the mean (of text, a code).")
+]
 Ungrouped = Annotated[
-    str, typer.Option(metavar="error|free", help="Refuse columns in no group, or leave their signs free.")
+    str, typer.Option(metavar="|".join(UNGROUPED), autocompletion=lambda: list(UNGROUPED),
+                      help="Refuse columns in no group, or leave their signs free.")
 ]
 Memory = Annotated[
     float, typer.Option(metavar="MIB", help="Rows are kept up to this size; larger data are folded as they are read.")
@@ -83,7 +88,7 @@ class Objective:
 
     def check(self) -> None:
         """Refuse what cannot be meant, before the rows are read."""
-        nonnegative("--eta", self.eta)
+        nonnegative("--eta", self.eta, finite=True)
         chosen("--penalty", self.penalty, ["l2", "l1"])
 
 
@@ -109,14 +114,11 @@ class Columns:
     """Which columns of DATA are what, and how they become numbers."""
 
     target: Annotated[str, typer.Option(metavar="COL", help="Column to explain.")]
-    groups: Annotated[Path, typer.Option(metavar="FILE", help="TOML or a table; see groups init.")]
+    groups: Annotated[Path, typer.Option(metavar="FILE", help="TOML, JSON or a table; see groups init.")]
     weights: Weights = None
     drop: Drop = None
     encode: Encode = None
-    missing: Annotated[
-        str, typer.Option(metavar="|".join(MISSING), autocompletion=lambda: list(MISSING),
-                          help="Refuse missing values, drop their rows, or fill in the mean (of text, a code).")
-    ] = "error"
+    missing: Missing = "error"
     standardize: Annotated[
         bool, typer.Option("--standardize", help="Give all columns mean 0 and standard deviation 1.")
     ] = False
@@ -149,10 +151,7 @@ class Columns:
             if owner := next((group for group, members in written.items() if name in members), None):
                 told = f'group "{owner}" lists "{name}", which {option} names'
                 raise InvalidInput(f"{self.groups}: {told}: take it out of the file")
-        coded = {
-            name: [code for member in members for code in _codes(preparation, member)]
-            for name, members in written.items()
-        }
+        coded = in_codes(written, preparation)
         columns = preparation.columns
         try:
             return Partition.of(coded, n_columns=len(columns), columns=columns, ungrouped=self.ungrouped)
@@ -171,6 +170,17 @@ def remaining(groups: Mapping[str, Sequence[Any]], dropped: Collection[str]) -> 
     return {name: members for name, members in left.items() if members or not groups[name]}
 
 
+def in_codes(groups: Mapping[str, Sequence[Any]], preparation: Preparation) -> dict[str, list[Any]]:
+    """Return the groups on the columns of X, where a text column stands for all its codes."""
+    return {
+        name: [
+            code for member in members
+            for code in (preparation.codes(member) if member in preparation.levels else (member,))
+        ]
+        for name, members in groups.items()
+    }
+
+
 def read(
     table: Table, preparation: Preparation, *, memory: float, standardize: bool, kept_for: str = "", client: Any = None
 ) -> TrainingData:
@@ -182,12 +192,8 @@ def read(
     else:
         data = fold_on_cluster(table, preparation, client)
     if data.n_dropped:
-        say_to_people(f"{data.n_dropped:,} rows with missing values were left out, {data.n_rows:,} are used")
+        say_to_people(f"left out for missing values: {counted(data.n_dropped, 'row')}; used: {data.n_rows:,}")
     return data.standardised() if standardize else data
-
-
-def _codes(preparation: Preparation, member: Any) -> tuple[str, ...]:
-    return preparation.codes(member) if member in preparation.levels else (member,)
 
 
 def _shown(batches: Iterable[pa.RecordBatch], table: Table) -> Iterator[pa.RecordBatch]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from formulations.data import Floats
 from formulations.equivalence import from_coef
+from formulations.errors import counted
 from formulations.partition import Partition
 from partls.explain.contributions import UNGROUPED, contributions
 from partls.explain.report import SIGN, Report, number, percent, table
@@ -47,8 +48,8 @@ class Summary(Report):
         groups = dict.fromkeys(row.group for row in self.rows)
         lines = [line for group in groups for line in self._lines([row for row in self.rows if row.group == group])]
         head = (
-            f"Partitioned Least Squares: {self.n_rows} rows, {len(self.rows)} features in {len(groups)} groups, "
-            f"R^2 {self.r_squared:.4f}"
+            f"Partitioned Least Squares: {counted(self.n_rows, 'row')}, {counted(len(self.rows), 'feature')} in "
+            f"{counted(len(groups), 'group')}, R^2 {self.r_squared:.4f}"
         )
         headers = ("group", "sign", "beta", "variance", "feature", "alpha", "coef")
         lines.append(["intercept", "", number(self.intercept), "", "", "", ""])

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from formulations.errors import InvalidInput, no_such_file
 from partls.tables.memory import small_pages
 from partls.tables.table import Table
+from partls.tables.unsupported import unsupported
 
 __all__ = ["Table", "open_table", "small_pages"]
 
@@ -40,6 +41,8 @@ def open_table(
 
         return ParquetFolder(name)
     start = _first_bytes(name)
+    if told := unsupported(start):
+        raise InvalidInput(f"{name} {told}")
     if start.startswith(b"PAR1"):
         from partls.tables.columnar import ParquetTable
 

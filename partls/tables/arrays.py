@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import lzma
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.errors import InvalidInput
+from formulations.errors import InvalidInput, listing
 from partls.tables.table import BATCH_ROWS, Table, largest_unpacked
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+# What NumPy and the unpackers raise on damaged files; RuntimeError is that of a compression they do not know.
+_BROKEN = (
+    ValueError, OSError, EOFError, MemoryError, RuntimeError, zipfile.BadZipFile, zlib.error, lzma.LZMAError
+)
 
 
 class ArrayTable(Table):
@@ -23,8 +30,10 @@ class ArrayTable(Table):
     """
 
     def __init__(self, path: str) -> None:
-        arrays = _load(path)
+        arrays = {key: _plain(path, key, array) for key, array in _load(path).items()}
         names = arrays.pop("columns", None)
+        if names is not None and names.ndim != 1:
+            raise InvalidInput(f'{path}: the array "columns" has {names.ndim} dimensions; a list of names has one')
         pairs = [pair for key, array in arrays.items() for pair in _columns(path, key, array, names)]
         lengths = {name: len(column) for name, column in pairs}
         n_rows = next(iter(lengths.values()), 0)
@@ -54,8 +63,23 @@ def _columns(path: str, key: str, array: NDArray[Any], names: NDArray[Any] | Non
     return [(name, array[:, j]) for j, name in enumerate(called)]
 
 
+def _plain(path: str, key: str, array: Any) -> NDArray[Any]:
+    """Return an array as Arrow takes it: in the byte order of this machine, doubles at most, bytes as text."""
+    if not isinstance(array, np.ndarray):
+        raise InvalidInput(f'{path}: "{key}" is not a NumPy array; write the file again with numpy.savez')
+    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+        with np.errstate(over="ignore"):  # what is infinite then is refused as such
+            return array.astype(np.float64)
+    if array.dtype.kind == "S":
+        try:
+            return np.asarray(np.char.decode(array, "utf-8"))
+        except UnicodeDecodeError:
+            raise InvalidInput(f'{path}: the array "{key}" has bytes that are not UTF-8 text: decode it') from None
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
 def _kind(column: NDArray[Any]) -> str:
-    return {"U": "text", "S": "text", "M": "date", "m": "date"}.get(
+    return {"U": "text", "M": "date", "m": "date"}.get(
         column.dtype.kind, "number" if column.dtype.kind in "biuf" else "other"
     )
 
@@ -64,8 +88,7 @@ def _load(path: str) -> dict[str, NDArray[Any]]:
     """Return all arrays of the file, which must not unpack to much more than it is."""
     try:
         with zipfile.ZipFile(path) as archive:
-            if any(name.startswith("xl/") for name in archive.namelist()):
-                raise InvalidInput(f"{path} is an Excel workbook: save the sheet as CSV, and give that file")
+            _refuse_others(path, archive)
             packed = sum(entry.compress_size for entry in archive.infolist())
             unpacked = sum(entry.file_size for entry in archive.infolist())
             if unpacked > largest_unpacked(packed):
@@ -77,5 +100,19 @@ def _load(path: str) -> dict[str, NDArray[Any]]:
             return {key: arrays[key] for key in arrays.files}
     except InvalidInput:
         raise
-    except (ValueError, OSError, EOFError, MemoryError, zipfile.BadZipFile) as error:
+    except _BROKEN as error:
         raise InvalidInput(f"{path} is not an NPZ file of plain arrays ({error})") from None
+
+
+def _refuse_others(path: str, archive: zipfile.ZipFile) -> None:
+    """Refuse archives of anything else than arrays, and locked ones."""
+    names = archive.namelist()
+    if any(name.startswith("xl/") for name in names):
+        raise InvalidInput(f"{path} is an Excel workbook: save the sheet as CSV, and give that file")
+    if any(entry.flag_bits & 1 for entry in archive.infolist()):
+        raise InvalidInput(f"{path} is encrypted: unpack it first, and give the file inside")
+    if others := [name for name in names if not name.endswith(".npy")]:
+        raise InvalidInput(
+            f"{path} is a zip archive with {listing(others)}, not one of NumPy arrays: unpack it first, and give the "
+            "file inside"
+        )

@@ -97,6 +97,6 @@ def kind_of(dtype: pa.DataType) -> str:
         return "number"
     if types.is_dictionary(dtype):
         return kind_of(dtype.value_type)
-    if types.is_string(dtype) or types.is_large_string(dtype):
+    if types.is_string(dtype) or types.is_large_string(dtype) or types.is_string_view(dtype):
         return "text"
     return "date" if types.is_temporal(dtype) else "other"
