@@ -348,6 +348,30 @@ def test_bad_input_is_one_message(folder: Path) -> None:
     assert "fit" in message("fitt")
 
 
+def test_no_output_replaces_an_input_or_another_output(folder: Path) -> None:
+    document(*FIT, "--out", "model.json")
+    Path("link.csv").symlink_to("houses.csv")
+    Path("hard.csv").hardlink_to("houses.csv")
+    Path("data.toml").write_bytes(Path("houses.csv").read_bytes())
+    Path("many").mkdir()
+    houses().to_parquet("many/0.parquet")
+    before = {path: path.read_bytes() for path in folder.rglob("*.*")}
+    for option in ("--out", "--report", "--certificate", "--checkpoint"):
+        for name in ("houses.csv", "many/../houses.csv", folder / "houses.csv", "link.csv", "hard.csv"):
+            assert message(*FIT, option, name) == f"error: {option} {name} is the file of the data: give another name\n"
+        assert f"{option} groups.toml is the file of the groups: " in message(*FIT, option, "groups.toml")
+        for other in {"--out", "--report", "--certificate", "--checkpoint"} - {option}:
+            assert re.search("--.* new is the file of --.*: give another", message(*FIT, option, "new", other, "new"))
+    told = message("predict", "model.json", "houses.csv", "--out", "houses.csv")
+    assert told == "error: --out houses.csv is the file of the data: give another name\n"
+    assert "is the file of the model" in message("predict", "model.json", "houses.csv", "--out", "model.json")
+    told = message("predict", "model.json", "many", "--out", "many/1.parquet")
+    assert told == "error: --out many/1.parquet lies in the folder of the data: give another place\n"
+    told = message("groups", "init", "data.toml", "--out", "data.toml", "--force")
+    assert told == "error: --out data.toml is the file of the data: give another name\n"
+    assert {path: path.read_bytes() for path in folder.rglob("*.*")} == before
+
+
 def test_a_column_left_out_leaves_its_group(folder: Path) -> None:
     told = document(*FIT, "--drop", "rooms", "--drop", "age")
     assert list(told["groups"]) == ["size", "place"]

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from partls.cli import model_file, source
+from partls.cli import source
 from partls.cli.output import console, group_document, group_table, guarded, print_document, working
+from partls.cli.places import check_places
 
 
 @guarded
@@ -28,7 +29,7 @@ def demo(
     from partls.solve import solve_instance
     from relaxations.kernel import load
 
-    model_file.check_place(report, "--report")
+    check_places({"--report": report})
     load("partls.search._walk")  # so that the time shown is the fit's, not the compiler's
     result = solve_instance(diabetes())
     partition, audit = result.instance.partition, result.audit()

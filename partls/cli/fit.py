@@ -27,6 +27,7 @@ from partls.cli.output import (
     say_to_people,
     working,
 )
+from partls.cli.places import check_places
 from partls.options import chosen, nonnegative, thread_count
 from partls.result import PROVEN, Status
 from partls.training_data import TrainingData
@@ -79,7 +80,6 @@ class Search:
         nonnegative("--time-limit", self.time_limit)
         nonnegative("--gap", self.gap)
         thread_count(self.n_jobs, "--n-jobs")
-        model_file.check_place(self.checkpoint, "--checkpoint")
         if self.checkpoint is not None and self.method not in ("auto", "bnb"):
             raise InvalidInput(f"--checkpoint is for branch and bound, not for --method {self.method}")
 
@@ -95,11 +95,14 @@ class Output:
     ] = None
 
     def check(self, method: str) -> None:
-        """Refuse places that cannot be written to, and a proof where there will be none."""
-        for option, path in (("--out", self.out), ("--report", self.report), ("--certificate", self.certificate)):
-            model_file.check_place(path, option)
+        """Refuse a proof where there will be none."""
         if self.certificate is not None and method == "alternating":
             raise InvalidInput("--certificate: --method alternating proves nothing; use bnb or enumerate")
+
+    @property
+    def places(self) -> dict[str, Path | None]:
+        """The file of each option."""
+        return {"--out": self.out, "--report": self.report, "--certificate": self.certificate}
 
     @property
     def needs_rows(self) -> str:
@@ -137,6 +140,9 @@ def fit(
     objective.check()
     search.check()
     output.check(search.method)
+    check_places(
+        {**output.places, "--checkpoint": search.checkpoint}, {"the data": data, "the groups": columns.groups}
+    )
     with cluster(search.scheduler) as client:
         problem = columns.read(spelling.open(data), memory=memory, kept_for=output.needs_rows, client=client)
         model, rows = _fitted(problem, objective, search, columns.ungrouped, client), problem.rows

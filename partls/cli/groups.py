@@ -12,9 +12,10 @@ import typer
 from formulations.errors import InvalidInput
 from formulations.partition_files import read_file
 from formulations.placement import UNGROUPED, Extent, problems_with
-from partls.cli import model_file, source
+from partls.cli import source
 from partls.cli.bundles import unbundled
 from partls.cli.output import BAD_INPUT, guarded, harmless, print_document, say, say_to_people
+from partls.cli.places import check_places
 from partls.drafts import DRAFTS, by_column, by_correlation, by_prefix
 from partls.options import chosen
 from partls.preparation import Preparation, means_of
@@ -77,7 +78,7 @@ def init(
     chosen("--by", by, DRAFTS)
     if not 0 <= threshold <= 1:
         raise InvalidInput(f"--threshold {threshold} must be between 0 and 1")
-    model_file.check_place(out, "--out")
+    check_places({"--out": out}, {"the data": data})
     if out is not None and out.suffix.lower() != ".toml":
         raise InvalidInput(f"--out {out}: the draft is TOML; let the name end in .toml")
     if out is not None and out.exists() and not force:

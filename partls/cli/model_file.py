@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import os
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,17 +26,6 @@ class ModelFile:
     model: PartLSRegressor
     preparation: Preparation
     standardized: bool
-
-
-def check_place(path: Path | None, option: str) -> None:
-    """Refuse a place that cannot be written to, before the work begins."""
-    if path is None:
-        return
-    if path.is_dir():
-        raise InvalidInput(f"{option} {path} is a directory; give the name of a file")
-    if not os.access(path.parent, os.W_OK):
-        why = "cannot be written to" if path.parent.is_dir() else "does not exist"
-        raise InvalidInput(f"{option} {path}: the directory {path.parent} {why}")
 
 
 def save(model: PartLSRegressor, data: TrainingData, preparation: Preparation, path: Path) -> None:

@@ -16,6 +16,7 @@ from partls.cli import model_file, source
 from partls.cli.bundles import unbundled
 from partls.cli.model_file import ModelFile
 from partls.cli.output import guarded, print_document, say_to_people
+from partls.cli.places import check_places
 from partls.preparation import Gaps
 from partls.tables import Table
 
@@ -48,7 +49,7 @@ def predict(
 
         partls predict model.json new.parquet --out predictions.parquet
     """
-    model_file.check_place(out, "--out")
+    check_places({"--out": out}, {"the model": model, "the data": data})
     if out is not None and out.suffix.lower() not in _FORMS:
         raise InvalidInput(f"--out {out}: the name must end in {', '.join(_FORMS)}")
     loaded = model_file.load(model)
