@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 import subprocess
 import sys
+import threading
 import tomllib
 from pathlib import Path
 
@@ -370,6 +373,41 @@ def test_no_output_replaces_an_input_or_another_output(folder: Path) -> None:
     told = message("groups", "init", "data.toml", "--out", "data.toml", "--force")
     assert told == "error: --out data.toml is the file of the data: give another name\n"
     assert {path: path.read_bytes() for path in folder.rglob("*.*")} == before
+
+
+def test_what_cannot_be_saved_is_shown_and_leaves_nothing_behind(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    document(*FIT, "--out", "model.json")
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("os.fsync", full)
+    for option in ("--out", "--report"):
+        ended = run(*FIT, option, "model.json")
+        assert ended.exit_code == 2
+        assert "proven gap" in ended.stdout
+        assert "model.json" in ended.stderr and "No space left on device" in ended.stderr
+    for command in (
+        ("predict", "model.json", "houses.csv", "--out", "p.csv"), ("groups", "init", "houses.csv", "--out", "g.toml")
+    ):
+        assert message(*command) == f"error: {command[-1]} cannot be used (No space left on device)\n"
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_model_is_written_once_and_read_once(folder: Path) -> None:
+    os.mkfifo("pipe.json")
+    written: list[bytes] = []
+    reader = threading.Thread(target=lambda: written.append(Path("pipe.json").read_bytes()), daemon=True)
+    reader.start()
+    assert run(*FIT, "--out", "pipe.json").exit_code == 0
+    reader.join(60)
+    writer = threading.Thread(target=lambda: Path("pipe.json").write_bytes(written[0]), daemon=True)
+    writer.start()
+    told = document("predict", "pipe.json", "houses.csv")
+    writer.join(60)
+    assert told["target"] == "price" and told["rows"] == 80
+    assert json.loads(written[0])["preparation"]["target"] == "price"
 
 
 def test_a_column_left_out_leaves_its_group(folder: Path) -> None:

@@ -147,13 +147,15 @@ def fit(
         problem = columns.read(spelling.open(data), memory=memory, kept_for=output.needs_rows, client=client)
         model, rows = _fitted(problem, objective, search, columns.ungrouped, client), problem.rows
     units = " (standardised columns)" if columns.standardize else ""
-    if output.out is not None:
-        model_file.save(model, rows, problem.preparation, output.out)
-        say_to_people(f"model saved to {output.out}")
-    if as_json:
-        print_document(_document(model, rows))
-    else:
-        _show(model, rows, units, search.gap)
+    try:
+        if output.out is not None:
+            model_file.save(model, rows, problem.preparation, output.out)
+            say_to_people(f"model saved to {output.out}")
+    finally:  # what was found is seen, even where it cannot be saved
+        if as_json:
+            print_document(_document(model, rows))
+        else:
+            _show(model, rows, units, search.gap)
     _write(model, rows, output, f"What explains {columns.target}{units}", columns.target, search)
     code = exit_code(model.status_, model.gap_, search.gap)
     if code:

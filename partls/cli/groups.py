@@ -20,6 +20,7 @@ from partls.drafts import DRAFTS, by_column, by_correlation, by_prefix
 from partls.options import chosen
 from partls.preparation import Preparation, means_of
 from partls.tables import Table
+from partls.whole_files import write_whole
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Write a groups file to edit, or check one.")
 
@@ -96,7 +97,7 @@ def init(
     elif out is None:
         typer.echo(_as_toml(draft, data, features.target), nl=False)
     else:
-        out.write_text(_as_toml(draft, data, features.target), encoding="utf-8")
+        write_whole(out, _as_toml(draft, data, features.target))
         say_to_people(f"{len(columns)} columns in {len(draft)} groups written to {out}: edit them, then partls fit")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,24 +40,20 @@ def save(model: PartLSRegressor, data: TrainingData, preparation: Preparation, p
         saved.coef_ = model.coef_ / data.scale
         saved.intercept_ = float(model.intercept_ - data.centre @ saved.coef_)
         saved.alpha_, saved.beta_ = from_coef(saved.coef_, model.partition_)
-    save_model(saved, path)
-    document = json.loads(path.read_text(encoding="utf-8"))
-    document["preparation"] = {**asdict(preparation), "standardized": data.scale is not None}
-    part = Path(f"{path}.part")
-    part.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    part.replace(path)
+    save_model(saved, path, preparation={**asdict(preparation), "standardized": data.scale is not None})
 
 
 def load(path: Path) -> ModelFile:
     """Return the model of a file; one that was saved in Python takes the columns as they are."""
     from partls.estimator import PartLSRegressor
+    from partls.persistence import load_model
 
     if path.is_dir():
         raise InvalidInput(f"{path} is a directory; give the file of the model")
     if not path.exists():
         raise InvalidInput(f"{path}: {no_such_file(path)}")
-    model = PartLSRegressor.load(path)
-    written = json.loads(path.read_bytes()).get("preparation")
+    saved = load_model(path)  # once: it may be a pipe
+    model, written = PartLSRegressor._of(saved), saved.preparation
     if np.ndim(model.coef_) == 2:
         raise InvalidInput(f"{path} has several targets, which the command line does not handle")
     if written is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated
 
@@ -19,6 +20,7 @@ from partls.cli.output import guarded, print_document, say_to_people
 from partls.cli.places import check_places
 from partls.preparation import Gaps
 from partls.tables import Table
+from partls.whole_files import whole_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -96,20 +98,12 @@ def _written(table: Table, loaded: ModelFile, name: str, out: Path | None) -> in
     import pyarrow as pa
 
     schema, n_rows = pa.schema([(name, pa.float64())]), 0
-    part = None if out is None else Path(f"{out}.part")
-    try:
-        sink: IO[bytes] = sys.stdout.buffer if part is None else part.open("wb")
-        with _writer(sink, schema, out) as writer:
-            for values in _predictions(table, loaded):
-                column = pa.array(values, from_pandas=True)  # NaN becomes an empty cell
-                writer.write(pa.record_batch([column], schema=schema))
-                n_rows += len(values)
-        if part is not None and out is not None:
-            sink.close()
-            part.replace(out)
-    finally:
-        if part is not None:
-            part.unlink(missing_ok=True)
+    opened = nullcontext(sys.stdout.buffer) if out is None else whole_file(out)
+    with opened as sink, _writer(sink, schema, out) as writer:
+        for values in _predictions(table, loaded):
+            column = pa.array(values, from_pandas=True)  # NaN becomes an empty cell
+            writer.write(pa.record_batch([column], schema=schema))
+            n_rows += len(values)
     return n_rows
 
 
