@@ -16,6 +16,7 @@ from partls.cli.demo import demo
 from partls.cli.explain import explain
 from partls.cli.fit import fit
 from partls.cli.predict import predict
+from partls.cli.streams import make_usable
 from partls.cli.verify import verify
 
 HELP = """Partitioned Least Squares: regression in which the features of a group share one sign.
@@ -57,4 +58,5 @@ def options(
 
 def main() -> None:
     """Run the command line."""
+    make_usable()
     app()

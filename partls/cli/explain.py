@@ -16,6 +16,7 @@ from partls.cli.bundles import unbundled
 from partls.cli.fit import Jobs
 from partls.cli.model_file import ModelFile
 from partls.cli.output import guarded, harmless, in_terminal, print_document, say, working
+from partls.cli.streams import tell
 from partls.options import nonnegative, thread_count
 from partls.result import Result
 from partls.training_data import TrainingData
@@ -88,7 +89,7 @@ def explain(
     for name, report in reports.items():
         if report is None:
             continue
-        typer.echo(("" if name == "summary" else f"\n{name.replace('_', ' ').capitalize()}\n") + harmless(str(report)))
+        tell(("" if name == "summary" else f"\n{name.replace('_', ' ').capitalize()}\n") + harmless(str(report)))
 
 
 def _plain(value: Any) -> Any:

@@ -15,7 +15,6 @@ from partls.cli import model_file, source
 from partls.cli.bundles import unbundled
 from partls.cli.cluster import cluster
 from partls.cli.output import (
-    console,
     exit_code,
     finite,
     group_document,
@@ -25,6 +24,7 @@ from partls.cli.output import (
     print_document,
     say,
     say_to_people,
+    show,
     working,
 )
 from partls.cli.places import check_places
@@ -219,12 +219,11 @@ def _tell_unproven(model: PartLSRegressor, out: Path | None, checkpoint: Path | 
 def _show(model: PartLSRegressor, rows: TrainingData, units: str, gap: float) -> None:
     """Print the groups and what was proved."""
     result, facts = model._one_result(None), model._facts()[0]
-    screen = console()
-    screen.print(group_table(result, units=units))
+    show(group_table(result, units=units))
     dropped = f" ({rows.n_dropped:,} with missing values left out)" if rows.n_dropped else ""
     nodes = f"{result.n_nodes:,} node{'s' * (result.n_nodes != 1)}"
     colour = "bold yellow" if exit_code(result.status, result.gap, gap) else "bold green"
-    screen.print(
+    show(
         Text(result.status.value, style=colour),
         Text(
             f"R^2 {facts.r_squared:.4f} on {rows.n_rows:,} rows{dropped}; intercept {result.intercept:.6g}; objective "

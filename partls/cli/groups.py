@@ -16,6 +16,7 @@ from partls.cli import source
 from partls.cli.bundles import unbundled
 from partls.cli.output import BAD_INPUT, guarded, harmless, print_document, say, say_to_people
 from partls.cli.places import check_places
+from partls.cli.streams import tell
 from partls.drafts import DRAFTS, by_column, by_correlation, by_prefix
 from partls.options import chosen
 from partls.preparation import Preparation, means_of
@@ -95,7 +96,7 @@ def init(
     if as_json:
         print_document({"groups": draft})
     elif out is None:
-        typer.echo(_as_toml(draft, data, features.target), nl=False)
+        tell(_as_toml(draft, data, features.target).rstrip("\n"))
     else:
         write_whole(out, _as_toml(draft, data, features.target))
         say_to_people(f"{len(columns)} columns in {len(draft)} groups written to {out}: edit them, then partls fit")
@@ -145,7 +146,7 @@ def check(
     elif not problems:
         extent = Extent.of(columns)
         sizes = ", ".join(f"{name} ({sum(len(extent.find(m)) for m in members)})" for name, members in known)
-        typer.echo(harmless(f"{file}: {len(columns)} columns in {len(known)} groups: {sizes}"))
+        tell(harmless(f"{file}: {len(columns)} columns in {len(known)} groups: {sizes}"))
     for problem in problems:
         say(f"- {problem}")
     if problems:

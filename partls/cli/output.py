@@ -17,6 +17,7 @@ from rich.text import Text
 
 from formulations.errors import PartLSError
 from formulations.partition import Partition
+from partls.cli.streams import answerable, speaks_unicode, tell, telling, whisper
 from partls.progress import bar
 from partls.result import PROVEN, Result, Status
 
@@ -38,13 +39,11 @@ def guarded(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
     @functools.wraps(command)
     def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
         try:
-            command(*args, **kwargs)
+            with answerable():
+                command(*args, **kwargs)
         except PartLSError as error:
             say(f"error: {error}")
             raise typer.Exit(BAD_INPUT) from None
-        except BrokenPipeError:  # the reader, such as head, has seen enough
-            sys.stdout = None
-            raise typer.Exit(0) from None
         except OSError as error:
             say(f"error: {error.filename or 'a file'} cannot be used ({error.strerror or error})")
             raise typer.Exit(BAD_INPUT) from None
@@ -65,7 +64,7 @@ def harmless(text: str) -> str:
 
 def say(message: str) -> None:
     """Print a line on standard error."""
-    typer.echo(harmless(message), err=True)
+    whisper(harmless(message))
 
 
 def say_to_people(message: str) -> None:
@@ -89,7 +88,7 @@ def working(what: str) -> Iterator[None]:
 
 def print_document(document: Any) -> None:
     """Print one JSON document on standard output."""
-    typer.echo(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False, default=_plain))
+    tell(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=not speaks_unicode(), default=_plain))
 
 
 def finite(value: float) -> float | None:
@@ -144,6 +143,13 @@ def group_document(partition: Partition, alpha: Any, beta: Any) -> dict[str, Any
     }
 
 
-def console() -> Console:
-    """Return standard output for people; a pipe gets plain lines, wide enough for tables."""
-    return Console() if sys.stdout.isatty() else Console(width=120)
+def show(*parts: Any, **options: Any) -> None:
+    """Print what rich renders on standard output; a pipe gets plain lines, wide enough for tables."""
+    with telling():
+        (_Screen() if sys.stdout.isatty() else _Screen(width=120)).print(*parts, **options)
+
+
+class _Screen(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave to ``telling`` that nobody reads: rich would end the program."""
+        raise

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated
 
@@ -18,6 +17,7 @@ from partls.cli.bundles import unbundled
 from partls.cli.model_file import ModelFile
 from partls.cli.output import guarded, print_document, say_to_people
 from partls.cli.places import check_places
+from partls.cli.streams import raw_output
 from partls.preparation import Gaps
 from partls.tables import Table
 from partls.whole_files import whole_file
@@ -98,7 +98,7 @@ def _written(table: Table, loaded: ModelFile, name: str, out: Path | None) -> in
     import pyarrow as pa
 
     schema, n_rows = pa.schema([(name, pa.float64())]), 0
-    opened = nullcontext(sys.stdout.buffer) if out is None else whole_file(out)
+    opened = raw_output() if out is None else whole_file(out)
     with opened as sink, _writer(sink, schema, out) as writer:
         for values in _predictions(table, loaded):
             column = pa.array(values, from_pandas=True)  # NaN becomes an empty cell
