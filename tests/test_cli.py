@@ -502,6 +502,47 @@ def test_explain_in_no_time_leaves_the_price_out(folder: Path) -> None:
     assert "the price of the constraint is left out" in shown.stderr
 
 
+def test_explain_stops_the_bootstrap_in_time(folder: Path) -> None:
+    run(*FIT, "--out", "model.json")
+    arguments = ("explain", "model.json", "houses.csv", "--time-limit", "0", "--bootstrap", "7")
+    shown = run(*arguments)
+    assert shown.exit_code == 0
+    assert "1 resample of the rows" in shown.stdout
+    assert "--time-limit ended the bootstrap after 1 of 7 resamples" in shown.stderr
+    told = document(*arguments)["bootstrap"]
+    assert len(told["betas"]) == 1 and told["rows"][0]["deviation"] is None
+
+
+@pytest.mark.parametrize(("where", "shown"), [
+    ("sign_certainty", ["optimal by bnb"]),
+    ("price_of_constraint", ["optimal by bnb", "Sign certainty"]),
+    ("bootstrap", ["optimal by bnb", "Sign certainty", "Price of constraint"]),
+])
+def test_ctrl_c_leaves_what_is_explained_by_then(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, where: str, shown: list[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    run(*FIT, "--out", "model.json")
+    monkeypatch.setattr(f"partls.explain.{where}", interrupted)
+    ended = run("explain", "model.json", "houses.csv", "--bootstrap", "5")
+    assert (ended.exit_code, ended.stderr) == (130, "interrupted\n")
+    parts = ("optimal by bnb", "Sign certainty", "Price of constraint")
+    assert [word for word in parts if word in ended.stdout] == shown
+    assert run("explain", "model.json", "houses.csv", "--bootstrap", "5", "--json").stdout == ""
+
+
+def test_ctrl_c_outside_of_a_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("partls.cli.app", interrupted)
+    with pytest.raises(SystemExit, match="130"):
+        partls.cli.main()
+    assert capsys.readouterr().err == "interrupted\n"
+
+
 def test_explain_wants_the_data_of_the_fit(folder: Path) -> None:
     assert run(*FIT, "--out", "model.json").exit_code == 0
     houses(40).to_csv("other.csv", index=False)

@@ -5,6 +5,7 @@ One file per command; ``source`` reads DATA for all of them, ``output`` says wha
 
 from __future__ import annotations
 
+import sys
 from importlib.metadata import version
 from typing import Annotated
 
@@ -15,6 +16,7 @@ from partls.cli.compare import compare
 from partls.cli.demo import demo
 from partls.cli.explain import explain
 from partls.cli.fit import fit
+from partls.cli.output import INTERRUPTED, say
 from partls.cli.predict import predict
 from partls.cli.streams import make_usable
 from partls.cli.verify import verify
@@ -59,4 +61,8 @@ def options(
 def main() -> None:
     """Run the command line."""
     make_usable()
-    app()
+    try:
+        app()
+    except KeyboardInterrupt:  # before or after the command itself, which handles it
+        say("interrupted")
+        sys.exit(INTERRUPTED)
