@@ -457,6 +457,24 @@ def test_a_hostile_column_name_is_shown_and_not_obeyed(folder: Path) -> None:
     assert "\x1b" not in told and "\\x1b[2J<img" in told
 
 
+def test_names_take_one_line_and_leave_room_for_the_figures(folder: Path) -> None:
+    long, broken = "a" * 3000, "b\nerror: none"
+    houses().rename(columns={"area": long, "rooms": broken}).to_parquet("odd.parquet")
+    groups = {"q\nnext": [long, broken], "place": ["noise", "distance", "age"]}
+    lines = [f"{json.dumps(name)} = {json.dumps(members)}" for name, members in groups.items()]
+    Path("odd.toml").write_text("[groups]\n" + "\n".join(lines), encoding="utf-8")
+    fit = ("fit", "odd.parquet", "--target", "price", "--groups", "odd.toml", "--drop", "times")
+    for shown in (run(*fit, "--out", "model.json"), run("explain", "model.json", "odd.parquet", "--bootstrap", "2")):
+        assert shown.exit_code == 0
+        assert "q\\nnext " in shown.stdout and "b\\nerror: none " in shown.stdout and "a" * 59 + "… " in shown.stdout
+        assert not re.search("^(next|error)|a{60}", shown.stdout, re.MULTILINE)
+    told = message("fit", "odd.parquet", *FIT[2:])
+    assert "cannot use these groups: 3 problems\n  - group " in told  # these lines are wanted
+    assert '"b\\nerror: none"' in told
+    checked = run("groups", "check", "odd.parquet", "groups.toml", "--target", "price")
+    assert 'column "b\\nerror: none" is in no group' in checked.stderr
+
+
 def test_extreme_numbers_and_a_single_row(folder: Path) -> None:
     groups = ("--target", "y", "--groups", "g.toml")
     Path("g.toml").write_text('[groups]\nall = ["a", "b"]\n', encoding="utf-8")

@@ -73,7 +73,8 @@ def explain(
     def add(name: str, report: Any) -> None:  # and show it at once: what comes next may take long
         reports[name] = report
         if report is not None and not as_json:
-            tell(("" if name == "summary" else f"\n{name.replace('_', ' ').capitalize()}\n") + harmless(str(report)))
+            lines = [] if name == "summary" else ["", name.replace("_", " ").capitalize()]
+            tell("\n".join([*lines, *map(harmless, str(report).split("\n"))]))
 
     add("summary", summary)
     with working("certainty of the signs"):

@@ -15,9 +15,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from formulations.errors import PartLSError
+from formulations.errors import PROBLEM, PartLSError
 from formulations.partition import Partition
 from partls.cli.streams import answerable, speaks_unicode, tell, telling, whisper
+from partls.explain.report import name as short
 from partls.progress import bar
 from partls.result import PROVEN, Result, Status
 
@@ -58,13 +59,13 @@ def guarded(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
 
 
 def harmless(text: str) -> str:
-    """Return a text whose control characters, as a hostile column name has them, a terminal shows and does not obey."""
-    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+    """Return one line whose control characters, as a hostile column name has them, are shown and not obeyed."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def say(message: str) -> None:
-    """Print a line on standard error."""
-    whisper(harmless(message))
+    """Print a message on standard error: one line, and one more for each problem that it lists."""
+    whisper(PROBLEM.join(harmless(line) for line in message.split(PROBLEM)))
 
 
 def say_to_people(message: str) -> None:
@@ -114,15 +115,15 @@ def group_table(result: Result, *, units: str = "") -> Table:
     for k, name in enumerate(partition.names):
         members = partition.members(k)
         order = members[np.argsort(-alpha[members], kind="stable")]
-        carried = [f"{columns[m]} {alpha[m]:.0%}" for m in order if alpha[m] > 0]
+        carried = [f"{short(columns[m])} {alpha[m]:.0%}" for m in order if alpha[m] > 0]
         idle = len(members) - len(carried)
         shares = _first(carried) + (f" ({idle} without effect)" if idle and beta[k] else "")
         sign = Text(*_SIGN[int(np.sign(beta[k]))])
-        table.add_row(Text(harmless(name)), sign, f"{beta[k]:.4g}", Text(harmless(shares)))
+        table.add_row(Text(short(name)), sign, f"{beta[k]:.4g}", Text(shares))
     if len(partition.free):
         order = partition.free[np.argsort(-np.abs(result.coef[partition.free]), kind="stable")]
-        coefs = _first([f"{columns[m]} {result.coef[m]:.4g}" for m in order])
-        table.add_row(Text("(ungrouped)", style="dim"), "", "", Text(harmless(f"coefficients: {coefs}")))
+        coefs = _first([f"{short(columns[m])} {result.coef[m]:.4g}" for m in order])
+        table.add_row(Text("(ungrouped)", style="dim"), "", "", Text(f"coefficients: {coefs}"))
     return table
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from formulations.data import Floats
 from formulations.instance import Instance
-from partls.explain.report import SIGN, Report, number, percent, table
+from partls.explain.report import SIGN, Report, name, number, percent, table
 from partls.options import nonnegative
 from partls.progress import counted
 from partls.result import Result, Status
@@ -47,7 +47,7 @@ class Stability(Report):
     def __str__(self) -> str:
         """Show one line per group."""
         lines = [
-            [row.group, SIGN[row.sign], number(row.beta), percent(row.positive), percent(row.zero),
+            [name(row.group), SIGN[row.sign], number(row.beta), percent(row.positive), percent(row.zero),
              percent(row.negative), number(row.low), number(row.median), number(row.high), number(row.deviation)]
             for row in self.rows
         ]
