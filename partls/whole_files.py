@@ -47,7 +47,8 @@ def _is_stream(path: str | os.PathLike[str]) -> bool:
 
 @contextmanager
 def _replacing(target: Path) -> Iterator[IO[bytes]]:
-    part = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")  # nobody else's, not even another run's
+    # Nobody else's, not even another run's, and no longer than a name may be.
+    part = target.with_name(f"{target.name[:50]}.{secrets.token_hex(4)}.part")
     try:
         with part.open("xb") as file:
             if target.exists():

@@ -373,6 +373,9 @@ def test_no_output_replaces_an_input_or_another_output(folder: Path) -> None:
     told = message("groups", "init", "data.toml", "--out", "data.toml", "--force")
     assert told == "error: --out data.toml is the file of the data: give another name\n"
     assert {path: path.read_bytes() for path in folder.rglob("*.*")} == before
+    os.mkfifo("pipe")
+    for option in ("--certificate", "--checkpoint"):  # which replace what is there
+        assert message(*FIT, option, "pipe") == f"error: {option} pipe is a device or a pipe; give the name of a file\n"
 
 
 def test_what_cannot_be_saved_is_shown_and_leaves_nothing_behind(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,6 +56,11 @@ def test_an_error_of_the_system_names_the_file(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_the_longest_name(tmp_path: Path) -> None:
+    write_whole(tmp_path / ("ü" * 127), "here")
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["here"]
+
+
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "real" / "f").write_text("old")

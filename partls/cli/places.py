@@ -8,6 +8,8 @@ from pathlib import Path
 
 from formulations.errors import InvalidInput
 
+_REPLACED = ("--certificate", "--checkpoint")  # their writers would put a file in the place of a device
+
 
 def check_places(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path] | None = None) -> None:
     """Refuse outputs (by option) that cannot be written, or that would replace an input or one another.
@@ -31,6 +33,8 @@ def _check_place(path: Path, option: str) -> None:
     if path.is_dir():
         raise InvalidInput(f"{option} {path} is a directory; give the name of a file")
     if _special(path):
+        if option in _REPLACED:
+            raise InvalidInput(f"{option} {path} is a device or a pipe; give the name of a file")
         if not os.access(path, os.W_OK):
             raise InvalidInput(f"{option} {path} cannot be written to")
         return
