@@ -7,6 +7,8 @@ import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
+PROBLEM = "\n  - "  # what stands before each of several problems in one message
+
 
 class PartLSError(Exception):
     """Root of every exception raised on purpose: catching it catches all of them."""
@@ -63,4 +65,4 @@ def refuse(problems: Sequence[str], subject: str, limit: int = 5) -> None:
         lines = [f"{len(problems)} problems", *problems[:limit]]
         if len(problems) > limit:
             lines.append(f"and {len(problems) - limit} more")
-        raise InvalidInput(f"{subject}: " + "\n  - ".join(lines))
+        raise InvalidInput(f"{subject}: " + PROBLEM.join(lines))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from partls import early_interrupt as _early_interrupt  # noqa: F401  # before what takes time
+
+# isort: split
 from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any

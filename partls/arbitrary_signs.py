@@ -9,8 +9,8 @@ from partls.preparation import Preparation
 def arbitrary_signs(preparation: Preparation, partition: Partition) -> dict[str, list[str]]:
     """Return the groups made of all codes of some text columns and nothing else, each with these columns.
 
-    In every row the codes of a column add up to one. Adding a number to their coefficients and taking it from an
-    intercept leaves every prediction as it is, so that without a penalty such a group fits equally well with either sign.
+    In every row the codes of a column add up to one. Adding a number to their coefficients and taking it from the
+    intercept leaves every prediction as it is: without a penalty such a group fits equally well with either sign.
     """
     found: dict[str, list[str]] = {}
     columns = preparation.columns

@@ -162,7 +162,11 @@ class PartLSRegressor(Explained, CallbackSupport, MultiOutputMixin, RegressorMix
 
         What needs the training data (sign certainty, price of the constraint, bootstrap) needs a new fit.
         """
-        saved = load_model(path)
+        return PartLSRegressor._of(load_model(path))
+
+    @staticmethod
+    def _of(saved: SavedModel) -> PartLSRegressor:
+        """Return the model that was read from a file."""
         model = PartLSRegressor(saved.partition, **saved.settings)
         model._restore(saved)
         return model

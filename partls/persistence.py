@@ -12,6 +12,7 @@ The file is one JSON object (UTF-8), and no part of it is ever executed:
 ``several_targets``       whether y had two dimensions
 ``targets``               for each target ``coef``, ``intercept``, ``objective``, ``lower_bound``, ``gap``,
                           ``status``, ``nodes``, ``r_squared``, ``variance_shares``, ``certificate``
+``preparation``           in files of ``partls fit`` alone: how DATA become the columns
 ========================  ============================================================================
 
 Numbers are written with all their digits, so that a loaded model predicts the same to the last bit.
@@ -37,6 +38,7 @@ from formulations.errors import InvalidInput, listing
 from formulations.partition import Partition
 from partls.explain.summary import Facts
 from partls.result import Status
+from partls.whole_files import write_whole
 
 FORMAT, VERSION = "partls-model", 1
 _LIBRARIES = ("partls", "numpy", "scikit-learn")
@@ -51,10 +53,11 @@ class SavedModel:
     settings: dict[str, Any]
     fitted: dict[str, Any]
     facts: tuple[Facts, ...]
+    preparation: Any  # not checked: what the command line wrote, or None
 
 
-def save_model(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted estimator; the file appears complete or not at all."""
+def save_model(model: Any, path: str | os.PathLike[str], *, preparation: Mapping[str, Any] | None = None) -> None:
+    """Write a fitted estimator, and how its data were prepared; the file appears complete or not at all."""
     partition, several = model.partition_, np.ndim(model.coef_) == 2
     columns = list(model.feature_names_in_) if hasattr(model, "feature_names_in_") else None
     facts = model._facts()
@@ -69,10 +72,9 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
         "several_targets": several,
         "targets": [_target(model, k, facts[k]) for k in range(len(facts))],
     }
-    text = json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False)
-    part = Path(f"{os.fspath(path)}.part")
-    part.write_text(text + "\n", encoding="utf-8")
-    part.replace(path)
+    if preparation is not None:
+        document["preparation"] = preparation
+    write_whole(path, json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
 
 
 def load_model(path: str | os.PathLike[str]) -> SavedModel:
@@ -224,7 +226,8 @@ def _read(document: _Checked) -> SavedModel:
     fitted = [_fitted(target, partition) for target in targets]
     facts = tuple(_facts(target, partition, n_rows) for target in targets)
     settings = _checked_settings(document.part("settings").value)
-    return SavedModel(partition, columns is not None, settings, _joined(fitted, several), facts)
+    return SavedModel(partition, columns is not None, settings, _joined(fitted, several), facts,
+                      document.value.get("preparation"))
 
 
 def _tuple(columns: list[str] | None) -> tuple[str, ...] | None:

@@ -111,7 +111,9 @@ class SearchProgress(AbstractContextManager["SearchProgress"]):
         state, seconds = self._last, time.perf_counter() - self._began
         line = Table.grid(padding=(0, 2, 0, 0))
         line.add_column(no_wrap=True)
-        line.add_column(max_width=_BAR_WIDTH)
+        line.add_column(max_width=_BAR_WIDTH)  # the one that gives way on a narrow terminal
+        line.add_column(no_wrap=True)
+        line.add_column(no_wrap=True)
         if state is None:
             line.add_row("searching", ProgressBar(total=None, pulse=True), f"{seconds:.1f} s")
             return line
@@ -124,11 +126,12 @@ def bar(enabled: bool) -> Progress:
     """Return a row of progress on a terminal: what is done, a bar, facts and time; it goes when the work ends."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.table import Column
 
     console = Console(stderr=True)
     return Progress(
         TextColumn("{task.description}", markup=False), BarColumn(bar_width=_BAR_WIDTH),
-        TextColumn("{task.fields[told]}", markup=False), TimeElapsedColumn(),
+        TextColumn("{task.fields[told]}", markup=False), TimeElapsedColumn(table_column=Column(no_wrap=True)),
         console=console, transient=True, disable=not (enabled and console.is_terminal),
     )
 

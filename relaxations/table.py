@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from io import StringIO
 from math import isnan
@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from formulations.errors import PartLSError
 
 if TYPE_CHECKING:
-    from rich.console import JustifyMethod
+    from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType
     from rich.table import Table
 
+_MARGIN = 3  # of a column, to the next
 _LONGEST_WORD = 30  # characters of a name that are not broken between lines
 
 
@@ -37,20 +38,46 @@ class ResultTable:
         """What the numbers are measured against."""
         raise NotImplementedError
 
-    def __rich__(self) -> Table:
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        """Yield the table; where it is too wide, one below the other with the first column again, no figure cut."""
+        *first, last = self._blocks(options.max_width)
+        for columns in first:
+            yield self._table(columns, caption=None)
+        yield self._table(last, caption=self.caption)
+
+    def _blocks(self, width: int) -> list[list[Column]]:
+        """Return the columns of each table that fits a width, the first column in all of them."""
+        name, *others = self.columns
+        blocks: list[list[Column]] = []
+        room = 0
+        for column in others:
+            needed = self._width(column)
+            if not blocks or needed > room:
+                blocks.append([name])
+                room = width - self._width(name) - 1
+            blocks[-1].append(column)
+            room -= needed
+        return blocks
+
+    def _width(self, column: Column) -> int:
+        """Return what a column needs with its margin: a text may be broken between words, a figure may not."""
+        cells = [column.heading, *(column.show(row) for row in self.rows)]
+        if not column.text:
+            return max(map(len, cells)) + _MARGIN
+        return min(max(len(word) for cell in cells for word in cell.split()), _LONGEST_WORD) + _MARGIN
+
+    def _table(self, columns: Sequence[Column], caption: str | None) -> Table:
         from rich import box
         from rich.table import Table
 
-        table = Table(box=box.SIMPLE_HEAD, caption=self.caption, caption_justify="left")
-        words = [word for row in self.rows for word in self.columns[0].show(row).split()]
-        longest = min(max(map(len, words), default=0), _LONGEST_WORD)
-        for i, column in enumerate(self.columns):
+        table = Table(box=box.SIMPLE_HEAD, caption=caption, caption_justify="left")
+        for i, column in enumerate(columns):
             align: JustifyMethod = "left" if column.text else "right"
-            width = None if i else longest
+            width = None if i else self._width(column) - _MARGIN
             table.add_column(column.heading, justify=align, no_wrap=not column.text, overflow="fold", min_width=width)
         for row, following in zip(self.rows, [*self.rows[1:], None], strict=True):
             last = getattr(following, "depth", None) != getattr(row, "depth", None)
-            table.add_row(*(column.show(row) for column in self.columns), end_section=last)
+            table.add_row(*(column.show(row) for column in columns), end_section=last)
         return table
 
     def __str__(self) -> str:

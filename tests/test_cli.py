@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 import subprocess
 import sys
+import threading
 import tomllib
 from pathlib import Path
 
@@ -280,6 +283,47 @@ def test_a_limit_leaves_a_proof_of_the_root_alone(folder: Path) -> None:
     assert document("verify", "proof.json", *hard[1:], "--gap", "1")["verified"]
 
 
+def test_the_end_that_a_batch_system_announces_is_a_ctrl_c(folder: Path) -> None:
+    arguments = ["partls", *hard_files(folder), "--time-limit", "300", "--out", "model.json", "--json"]
+    script = (
+        "import os, signal, sys, threading, time\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "def end():\n"
+        "    while signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:\n"
+        "        time.sleep(0.01)\n"
+        "    time.sleep(0.3)\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "threading.Thread(target=end, daemon=True).start()\n"
+        f"sys.argv = {arguments}\nfrom partls.cli import main\nmain()\n"
+    )
+    root = str(Path(__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": root},
+        cwd=folder, timeout=120,
+    )
+    assert done.returncode == 130, done.stderr
+    assert not done.stdout or json.loads(done.stdout)["status"] == "INTERRUPTED"  # or it came while reading
+
+
+def test_the_sign_of_a_whole_text_column_is_said_to_be_arbitrary(folder: Path) -> None:
+    """Every value may rise while the intercept falls: both signs have one optimum."""
+    data = houses().assign(town=np.where(houses()["age"] > 0, "oslo", "rome"))
+    data.to_csv("towns.csv", index=False)
+    written = Path("groups.toml").read_text(encoding="utf-8")
+    Path("towns.toml").write_text(written.replace("[groups]", '[groups]\ntown = ["town"]'), encoding="utf-8")
+    fit = ("fit", "towns.csv", "--target", "price", "--groups", "towns.toml", "--encode", "onehot")
+    fit = (*fit, "--drop", "times")
+    assert document(*fit)["either_sign"] == {"town": ["town"]}
+    told = 'the sign of "town" is arbitrary: it holds every value of "town"'
+    assert told in run(*fit).stdout.replace("\n", " ")
+    assert document(*fit, "--eta", "1")["either_sign"] == {}
+    assert document(*fit, "--no-intercept")["either_sign"] == {}
+    X = pd.get_dummies(data[[*COLUMNS, "town"]], columns=["town"]).astype(float)
+    groups = {**GROUPS, "town": ["town_oslo", "town_rome"]}
+    both = [partls.solve(X, data["price"], groups, signs={"town": sign}).objective for sign in ("+", "-")]
+    assert both[0] == pytest.approx(both[1], rel=1e-9)
+
+
 def test_ctrl_c_saves_the_incumbent(folder: Path) -> None:
     arguments = ["partls", *hard_files(folder), "--time-limit", "300", "--out", str(folder / "model.json"), "--json"]
     script = (
@@ -359,6 +403,68 @@ def test_too_many_groups_to_enumerate(folder: Path) -> None:
     assert 'use the method "bnb", which proves the same optimum, or, in Python, raise max_groups' in told
 
 
+def test_no_output_replaces_an_input_or_another_output(folder: Path) -> None:
+    document(*FIT, "--out", "model.json")
+    Path("link.csv").symlink_to("houses.csv")
+    Path("hard.csv").hardlink_to("houses.csv")
+    Path("data.toml").write_bytes(Path("houses.csv").read_bytes())
+    Path("many").mkdir()
+    houses().to_parquet("many/0.parquet")
+    before = {path: path.read_bytes() for path in folder.rglob("*.*")}
+    for option in ("--out", "--report", "--certificate", "--checkpoint"):
+        for name in ("houses.csv", "many/../houses.csv", folder / "houses.csv", "link.csv", "hard.csv"):
+            assert message(*FIT, option, name) == f"error: {option} {name} is the file of the data: give another name\n"
+        assert f"{option} groups.toml is the file of the groups: " in message(*FIT, option, "groups.toml")
+        for other in {"--out", "--report", "--certificate", "--checkpoint"} - {option}:
+            assert re.search("--.* new is the file of --.*: give another", message(*FIT, option, "new", other, "new"))
+    told = message("predict", "model.json", "houses.csv", "--out", "houses.csv")
+    assert told == "error: --out houses.csv is the file of the data: give another name\n"
+    assert "is the file of the model" in message("predict", "model.json", "houses.csv", "--out", "model.json")
+    told = message("predict", "model.json", "many", "--out", "many/1.parquet")
+    assert told == "error: --out many/1.parquet lies in the folder of the data: give another place\n"
+    told = message("groups", "init", "data.toml", "--out", "data.toml", "--force")
+    assert told == "error: --out data.toml is the file of the data: give another name\n"
+    assert {path: path.read_bytes() for path in folder.rglob("*.*")} == before
+    os.mkfifo("pipe")
+    for option in ("--certificate", "--checkpoint"):  # which replace what is there
+        assert message(*FIT, option, "pipe") == f"error: {option} pipe is a device or a pipe; give the name of a file\n"
+
+
+def test_what_cannot_be_saved_is_shown_and_leaves_nothing_behind(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    document(*FIT, "--out", "model.json")
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("os.fsync", full)
+    for option in ("--out", "--report"):
+        ended = run(*FIT, option, "model.json")
+        assert ended.exit_code == 2
+        assert "proven gap" in ended.stdout
+        assert "model.json" in ended.stderr and "No space left on device" in ended.stderr
+    for command in (
+        ("predict", "model.json", "houses.csv", "--out", "p.csv"), ("groups", "init", "houses.csv", "--out", "g.toml")
+    ):
+        assert message(*command) == f"error: {command[-1]} cannot be used (No space left on device)\n"
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_model_is_written_once_and_read_once(folder: Path) -> None:
+    os.mkfifo("pipe.json")
+    written: list[bytes] = []
+    reader = threading.Thread(target=lambda: written.append(Path("pipe.json").read_bytes()), daemon=True)
+    reader.start()
+    assert run(*FIT, "--out", "pipe.json").exit_code == 0
+    reader.join(60)
+    writer = threading.Thread(target=lambda: Path("pipe.json").write_bytes(written[0]), daemon=True)
+    writer.start()
+    told = document("predict", "pipe.json", "houses.csv")
+    writer.join(60)
+    assert told["target"] == "price" and told["rows"] == 80
+    assert json.loads(written[0])["preparation"]["target"] == "price"
+
+
 def test_a_column_left_out_leaves_its_group(folder: Path) -> None:
     told = document(*FIT, "--drop", "rooms", "--drop", "age")
     assert list(told["groups"]) == ["size", "place"]
@@ -406,6 +512,24 @@ def test_a_hostile_column_name_is_shown_and_not_obeyed(folder: Path) -> None:
     assert "\x1b" not in told and "\\x1b[2J<img" in told
 
 
+def test_names_take_one_line_and_leave_room_for_the_figures(folder: Path) -> None:
+    long, broken = "a" * 3000, "b\nerror: none"
+    houses().rename(columns={"area": long, "rooms": broken}).to_parquet("odd.parquet")
+    groups = {"q\nnext": [long, broken], "place": ["noise", "distance", "age"]}
+    lines = [f"{json.dumps(name)} = {json.dumps(members)}" for name, members in groups.items()]
+    Path("odd.toml").write_text("[groups]\n" + "\n".join(lines), encoding="utf-8")
+    fit = ("fit", "odd.parquet", "--target", "price", "--groups", "odd.toml", "--drop", "times")
+    for shown in (run(*fit, "--out", "model.json"), run("explain", "model.json", "odd.parquet", "--bootstrap", "2")):
+        assert shown.exit_code == 0
+        assert "q\\nnext " in shown.stdout and "b\\nerror: none " in shown.stdout and "a" * 59 + "… " in shown.stdout
+        assert not re.search("^(next|error)|a{60}", shown.stdout, re.MULTILINE)
+    told = message("fit", "odd.parquet", *FIT[2:])
+    assert "cannot use these groups: 3 problems\n  - group " in told  # these lines are wanted
+    assert '"b\\nerror: none"' in told
+    checked = run("groups", "check", "odd.parquet", "groups.toml", "--target", "price")
+    assert 'column "b\\nerror: none" is in no group' in checked.stderr
+
+
 def test_extreme_numbers_and_a_single_row(folder: Path) -> None:
     groups = ("--target", "y", "--groups", "g.toml")
     Path("g.toml").write_text('[groups]\nall = ["a", "b"]\n', encoding="utf-8")
@@ -449,6 +573,47 @@ def test_explain_in_no_time_leaves_the_price_out(folder: Path) -> None:
     shown = run("explain", "model.json", "houses.csv", "--time-limit", "0")
     assert (shown.exit_code, "Price" in shown.stdout) == (0, False)
     assert "the price of the constraint is left out" in shown.stderr
+
+
+def test_explain_stops_the_bootstrap_in_time(folder: Path) -> None:
+    run(*FIT, "--out", "model.json")
+    arguments = ("explain", "model.json", "houses.csv", "--time-limit", "0", "--bootstrap", "7")
+    shown = run(*arguments)
+    assert shown.exit_code == 0
+    assert "1 resample of the rows" in shown.stdout
+    assert "--time-limit ended the bootstrap after 1 of 7 resamples" in shown.stderr
+    told = document(*arguments)["bootstrap"]
+    assert len(told["betas"]) == 1 and told["rows"][0]["deviation"] is None
+
+
+@pytest.mark.parametrize(("where", "shown"), [
+    ("sign_certainty", ["optimal by bnb"]),
+    ("price_of_constraint", ["optimal by bnb", "Sign certainty"]),
+    ("bootstrap", ["optimal by bnb", "Sign certainty", "Price of constraint"]),
+])
+def test_ctrl_c_leaves_what_is_explained_by_then(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, where: str, shown: list[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    run(*FIT, "--out", "model.json")
+    monkeypatch.setattr(f"partls.explain.{where}", interrupted)
+    ended = run("explain", "model.json", "houses.csv", "--bootstrap", "5")
+    assert (ended.exit_code, ended.stderr) == (130, "interrupted\n")
+    parts = ("optimal by bnb", "Sign certainty", "Price of constraint")
+    assert [word for word in parts if word in ended.stdout] == shown
+    assert run("explain", "model.json", "houses.csv", "--bootstrap", "5", "--json").stdout == ""
+
+
+def test_ctrl_c_outside_of_a_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("partls.cli.app", interrupted)
+    with pytest.raises(SystemExit, match="130"):
+        partls.cli.main()
+    assert capsys.readouterr().err == "interrupted\n"
 
 
 def test_explain_wants_the_data_of_the_fit(folder: Path) -> None:

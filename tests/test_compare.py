@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import re
 import subprocess
 import sys
 from dataclasses import dataclass, replace
@@ -254,7 +255,13 @@ def test_the_table_shows_itself(instance: Instance, monkeypatch: pytest.MonkeyPa
     console = Console(width=120)
     with console.capture() as capture:
         console.print(comparison)
-    assert "unconstrained" in capture.get()
+    assert capture.get().count("unconstrained") == 3  # the last in the caption
+    for width in (40, 60, 80):  # no figure is cut, and no column
+        console = Console(width=width)
+        with console.capture() as capture:
+            console.print(comparison)
+        for column in comparison.columns:
+            assert {column.heading, *map(column.show, comparison.rows)} <= set(re.split(r"\s{2,}|\n", capture.get()))
     page = comparison._repr_html_()
     assert page.count("<tr>") == 1 + len(comparison.rows)
     frame = comparison.to_frame()

@@ -214,6 +214,13 @@ def test_bootstrap_refits_are_those_of_repeated_rows():
         assert row.deviation == pytest.approx(np.std(betas, ddof=1))
 
 
+def test_a_resample_without_weight_is_drawn_again():
+    rng = np.random.default_rng(2)
+    X, y, weights = rng.normal(size=(6, 2)), rng.normal(size=6), np.array([1.0, 0, 0, 0, 0, 0])
+    model = PartLSRegressor({"a": [0], "b": [1]}, eta=1.0).fit(X, y, sample_weight=weights)
+    assert model.bootstrap(20, random_state=0).betas.shape == (20, 2)  # the row is in two of three draws
+
+
 def test_bootstrap_does_not_depend_on_the_number_of_threads(capsys, monkeypatch):
     model, *_ = fitted(8)
     one = model.bootstrap(8, random_state=0, n_jobs=1, progress=True)

@@ -338,3 +338,13 @@ def test_the_first_incumbent_of_l1_data_looks_at_the_clock(monkeypatch: pytest.M
     for time_limit in (0, 60):
         solved(case, time_limit=time_limit)
     assert over == [True, False]
+
+
+def test_the_bar_gives_way_on_a_narrow_terminal() -> None:
+    shown = progress.SearchProgress(True)
+    shown._began -= 1234
+    shown._last = progress.SearchState(123456, 9876, 1234567.0, 1234000.0, 1234.0)
+    console = Console(width=40)
+    with console.capture() as capture:
+        console.print(shown._shown())
+    assert re.search(r"^searching .* gap 0\.05%  1234\.\d s", capture.get())

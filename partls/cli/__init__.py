@@ -5,6 +5,8 @@ One file per command; ``source`` reads DATA for all of them, ``output`` says wha
 
 from __future__ import annotations
 
+import signal
+import sys
 from importlib.metadata import version
 from typing import Annotated
 
@@ -15,7 +17,9 @@ from partls.cli.compare import compare
 from partls.cli.demo import demo
 from partls.cli.explain import explain
 from partls.cli.fit import fit
+from partls.cli.output import INTERRUPTED, say
 from partls.cli.predict import predict
+from partls.cli.streams import make_usable
 from partls.cli.verify import verify
 
 HELP = """Partitioned Least Squares: regression in which the features of a group share one sign.
@@ -31,7 +35,7 @@ Start with "partls demo". With data of your own:
     partls predict model.json new_houses.csv --out predictions.csv
 
 Exit codes: 0 proven optimal or within the gap asked for, 2 bad input, 3 a limit ended the search (the model is
-usable), 130 Ctrl-C (the best model so far is saved if --out was given).
+usable), 130 Ctrl-C or SIGTERM (the best model so far is saved if --out was given).
 """
 
 app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -57,4 +61,10 @@ def options(
 
 def main() -> None:
     """Run the command line."""
-    app()
+    make_usable()
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))  # a batch system's Ctrl-C
+    try:
+        app()
+    except KeyboardInterrupt:  # before or after the command itself, which handles it
+        say("interrupted")
+        sys.exit(INTERRUPTED)

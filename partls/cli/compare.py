@@ -10,7 +10,7 @@ import typer
 from partls.cli import source
 from partls.cli.bundles import unbundled
 from partls.cli.fit import TimeLimit
-from partls.cli.output import console, finite, guarded, in_terminal, print_document, say
+from partls.cli.output import finite, guarded, in_terminal, print_document, say, show
 from partls.options import chosen, nonnegative
 from partls.result import Status
 
@@ -62,7 +62,7 @@ def compare(
         say(f"{found.status.value}: the optimum is not proven, and shares of the gap are of {found.objective:.8g}")
     compared = relaxations.compare(instance, relaxations=relaxation, optimum=found.objective, depths=depth or ())
     if not as_json:
-        console().print(compared)
+        show(compared)
         return
     lines = [
         {key: finite(value) if isinstance(value, float) else value for key, value in asdict(row).items()}

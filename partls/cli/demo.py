@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from partls.cli import model_file, source
-from partls.cli.output import console, group_document, group_table, guarded, print_document, working
+from partls.cli import source
+from partls.cli.output import group_document, group_table, guarded, print_document, show, working
+from partls.cli.places import check_places
 
 
 @guarded
@@ -28,7 +29,7 @@ def demo(
     from partls.solve import solve_instance
     from relaxations.kernel import load
 
-    model_file.check_place(report, "--report")
+    check_places({"--report": report})
     load("partls.search._walk")  # so that the time shown is the fit's, not the compiler's
     result = solve_instance(diabetes())
     partition, audit = result.instance.partition, result.audit()
@@ -44,11 +45,10 @@ def demo(
             "groups": group_document(partition, result.alpha, result.beta),
         })
         return
-    screen = console()
-    screen.print(group_table(result))
-    screen.print(
+    show(group_table(result))
+    show(
         f"[bold]{result.status.value}[/]: squared error {result.objective:.6g}, proven gap {result.gap:.1e}, "
         f"{result.n_nodes} nodes in {result.seconds * 1e3:.1f} ms; audit {'passed' if audit.passed else 'FAILED'} "
         f"(optimality residual {audit.kkt_residual:.1e})"
     )
-    screen.print(f"The report to look at: {page}", soft_wrap=True, markup=False)
+    show(f"The report to look at: {page}", soft_wrap=True, markup=False)

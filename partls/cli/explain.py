@@ -16,6 +16,7 @@ from partls.cli.bundles import unbundled
 from partls.cli.fit import Jobs
 from partls.cli.model_file import ModelFile
 from partls.cli.output import guarded, harmless, in_terminal, print_document, say, working
+from partls.cli.streams import tell
 from partls.options import nonnegative, thread_count
 from partls.result import Result
 from partls.training_data import TrainingData
@@ -32,7 +33,8 @@ def explain(
     within: Annotated[float, typer.Option(metavar="SHARE", help="List sign patterns this near to the optimum.")] = 0.01,
     bootstrap: Annotated[int, typer.Option(metavar="N", help="Refit to N resamples of the rows.")] = 0,
     time_limit: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="For the sign certainty; the price waits for it.")
+        float | None,
+        typer.Option(metavar="SECONDS", help="For the sign certainty, which the price waits for; for the bootstrap."),
     ] = None,
     n_jobs: Jobs = 1,
     memory: source.Memory = source.MEMORY,
@@ -67,28 +69,34 @@ def explain(
     signs = loaded.model.signs
     summary = explained.summarise(result.instance.partition, result.coef, result.intercept, facts, 10)
     reports: dict[str, Any] = {}
+
+    def add(name: str, report: Any) -> None:  # and show it at once: what comes next may take long
+        reports[name] = report
+        if report is not None and not as_json:
+            lines = [] if name == "summary" else ["", name.replace("_", " ").capitalize()]
+            tell("\n".join([*lines, *map(harmless, str(report).split("\n"))]))
+
+    add("summary", summary)
     with working("certainty of the signs"):
-        reports["sign_certainty"] = explained.sign_certainty(
-            result, within=within, signs=signs, time_limit=time_limit, n_jobs=n_jobs
-        )
-    if time_limit is None or all(row.exact for row in reports["sign_certainty"].rows):
+        certainty = explained.sign_certainty(result, within=within, signs=signs, time_limit=time_limit, n_jobs=n_jobs)
+    add("sign_certainty", certainty)
+    if time_limit is None or all(row.exact for row in certainty.rows):
         with working("price of the constraint"):
-            reports["price_of_constraint"] = explained.price_of_constraint(result, n_jobs=n_jobs)
+            price = explained.price_of_constraint(result, n_jobs=n_jobs)
+        add("price_of_constraint", price)
     else:  # it takes searches of the same kind
-        reports["price_of_constraint"] = None
+        add("price_of_constraint", None)
         say("the price of the constraint is left out: --time-limit ended before the signs were settled")
     if bootstrap:
-        reports["bootstrap"] = explained.bootstrap(
-            result, n_resamples=bootstrap, signs=signs, n_jobs=n_jobs, random_state=0, progress=in_terminal()
+        stability = explained.bootstrap(
+            result, n_resamples=bootstrap, signs=signs, n_jobs=n_jobs, random_state=0, progress=in_terminal(),
+            time_limit=time_limit,
         )
-    reports = {"summary": summary, **reports}
+        add("bootstrap", stability)
+        if len(stability.betas) < bootstrap:
+            say(f"--time-limit ended the bootstrap after {len(stability.betas)} of {bootstrap} resamples")
     if as_json:
         print_document({name: report and _plain(asdict(report)) for name, report in reports.items()})
-        return
-    for name, report in reports.items():
-        if report is None:
-            continue
-        typer.echo(("" if name == "summary" else f"\n{name.replace('_', ' ').capitalize()}\n") + harmless(str(report)))
 
 
 def _plain(value: Any) -> Any:

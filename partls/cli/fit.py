@@ -10,23 +10,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from formulations.errors import InvalidInput
+from formulations.errors import InvalidInput, listing
+from partls.arbitrary_signs import arbitrary_signs
 from partls.cli import model_file, source
 from partls.cli.bundles import unbundled
 from partls.cli.cluster import cluster
 from partls.cli.output import (
-    console,
     exit_code,
     finite,
     group_document,
     group_table,
     guarded,
+    harmless,
     in_terminal,
     print_document,
     say,
     say_to_people,
+    show,
     working,
 )
+from partls.cli.places import check_places
 from partls.options import chosen, nonnegative, thread_count
 from partls.result import PROVEN, Status
 from partls.training_data import TrainingData
@@ -79,7 +82,6 @@ class Search:
         nonnegative("--time-limit", self.time_limit)
         nonnegative("--gap", self.gap)
         thread_count(self.n_jobs, "--n-jobs")
-        model_file.check_place(self.checkpoint, "--checkpoint")
         if self.checkpoint is not None and self.method not in ("auto", "bnb"):
             raise InvalidInput(f"--checkpoint is for branch and bound, not for --method {self.method}")
 
@@ -95,11 +97,14 @@ class Output:
     ] = None
 
     def check(self, method: str) -> None:
-        """Refuse places that cannot be written to, and a proof where there will be none."""
-        for option, path in (("--out", self.out), ("--report", self.report), ("--certificate", self.certificate)):
-            model_file.check_place(path, option)
+        """Refuse a proof where there will be none."""
         if self.certificate is not None and method == "alternating":
             raise InvalidInput("--certificate: --method alternating proves nothing; use bnb or enumerate")
+
+    @property
+    def places(self) -> dict[str, Path | None]:
+        """The file of each option."""
+        return {"--out": self.out, "--report": self.report, "--certificate": self.certificate}
 
     @property
     def needs_rows(self) -> str:
@@ -137,17 +142,24 @@ def fit(
     objective.check()
     search.check()
     output.check(search.method)
+    check_places(
+        {**output.places, "--checkpoint": search.checkpoint}, {"the data": data, "the groups": columns.groups}
+    )
     with cluster(search.scheduler) as client:
         problem = columns.read(spelling.open(data), memory=memory, kept_for=output.needs_rows, client=client)
         model, rows = _fitted(problem, objective, search, columns.ungrouped, client), problem.rows
     units = " (standardised columns)" if columns.standardize else ""
-    if output.out is not None:
-        model_file.save(model, rows, problem.preparation, output.out)
-        say_to_people(f"model saved to {output.out}")
-    if as_json:
-        print_document(_document(model, rows))
-    else:
-        _show(model, rows, units, search.gap)
+    try:
+        if output.out is not None:
+            model_file.save(model, rows, problem.preparation, output.out)
+            say_to_people(f"model saved to {output.out}")
+    finally:  # what was found is seen, even where it cannot be saved
+        either = _either_sign(problem, objective)
+        if as_json:
+            print_document({**_document(model, rows), "either_sign": either})
+        else:
+            _show(model, rows, units, search.gap)
+            _note(either)
     _write(model, rows, output, f"What explains {columns.target}{units}", columns.target, search)
     code = exit_code(model.status_, model.gap_, search.gap)
     if code:
@@ -211,18 +223,30 @@ def _tell_unproven(model: PartLSRegressor, out: Path | None, checkpoint: Path | 
 def _show(model: PartLSRegressor, rows: TrainingData, units: str, gap: float) -> None:
     """Print the groups and what was proved."""
     result, facts = model._one_result(None), model._facts()[0]
-    screen = console()
-    screen.print(group_table(result, units=units))
+    show(group_table(result, units=units))
     dropped = f" ({rows.n_dropped:,} with missing values left out)" if rows.n_dropped else ""
     nodes = f"{result.n_nodes:,} node{'s' * (result.n_nodes != 1)}"
     colour = "bold yellow" if exit_code(result.status, result.gap, gap) else "bold green"
-    screen.print(
+    show(
         Text(result.status.value, style=colour),
         Text(
             f"R^2 {facts.r_squared:.4f} on {rows.n_rows:,} rows{dropped}; intercept {result.intercept:.6g}; objective "
             f"{result.objective:.8g}, proven gap {result.gap:.1e}, {nodes} in {result.seconds:.3g} s"
         ),
     )
+
+
+def _either_sign(problem: source.Problem, objective: source.Objective) -> dict[str, list[str]]:
+    """Return the groups that fit equally well with either sign, and the text columns that make them do so."""
+    ties = objective.intercept and objective.eta == 0
+    return arbitrary_signs(problem.preparation, problem.partition) if ties else {}
+
+
+def _note(either: dict[str, list[str]]) -> None:
+    for group, columns in either.items():
+        why = f"it holds every value of {listing(columns)}, and raising all of them lowers the intercept"
+        told = f'note: the sign of "{group}" is arbitrary: {why}; compare its values with each other, or give --eta'
+        show(Text(harmless(told)))
 
 
 def _document(model: PartLSRegressor, rows: TrainingData) -> dict[str, Any]:

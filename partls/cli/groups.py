@@ -14,13 +14,16 @@ import typer
 from formulations.errors import InvalidInput, counted
 from formulations.partition_files import read_file
 from formulations.placement import UNGROUPED, Extent, problems_with
-from partls.cli import model_file, source
+from partls.cli import source
 from partls.cli.bundles import unbundled
 from partls.cli.output import BAD_INPUT, guarded, harmless, print_document, say, say_to_people
+from partls.cli.places import check_places
+from partls.cli.streams import tell
 from partls.drafts import DRAFTS, by_column, by_correlation, by_prefix
 from partls.options import chosen
 from partls.preparation import HOLDS, MISSING, Preparation, levels_of, means_of
 from partls.tables import Table
+from partls.whole_files import write_whole
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Write a groups file to edit, or check one.")
 
@@ -79,7 +82,7 @@ def init(
     chosen("--by", by, DRAFTS)
     if not 0 <= threshold <= 1:
         raise InvalidInput(f"--threshold {threshold} must be between 0 and 1")
-    model_file.check_place(out, "--out")
+    check_places({"--out": out}, {"the data": data})
     if out is not None and out.suffix.lower() != ".toml":
         raise InvalidInput(f"--out {out}: the draft is TOML; let the name end in .toml")
     if out is not None and out.exists() and not force:
@@ -95,9 +98,9 @@ def init(
     if as_json:
         print_document({"groups": draft})
     elif out is None:
-        typer.echo(_as_toml(draft, data, features.target), nl=False)
+        tell(_as_toml(draft, data, features.target).rstrip("\n"))
     else:
-        out.write_text(_as_toml(draft, data, features.target), encoding="utf-8")
+        write_whole(out, _as_toml(draft, data, features.target))
         say_to_people(f"{_sizes(len(columns), draft)} written to {out}: edit them, then partls fit")
 
 
@@ -150,7 +153,7 @@ def check(
         print_document({"ok": not problems, "problems": problems})
     elif not problems:
         sizes = ", ".join(f"{name} ({sum(len(extent.find(m)) for m in members)})" for name, members in known)
-        typer.echo(harmless(f"{file}: {_sizes(extent.n, known)}: {sizes}"))
+        tell(harmless(f"{file}: {_sizes(extent.n, known)}: {sizes}"))
     for problem in problems:
         say(f"- {problem}")
     if problems:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
-import os
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,17 +27,6 @@ class ModelFile:
     standardized: bool
 
 
-def check_place(path: Path | None, option: str) -> None:
-    """Refuse a place that cannot be written to, before the work begins."""
-    if path is None:
-        return
-    if path.is_dir():
-        raise InvalidInput(f"{option} {path} is a directory; give the name of a file")
-    if not os.access(path.parent, os.W_OK):
-        why = "cannot be written to" if path.parent.is_dir() else "does not exist"
-        raise InvalidInput(f"{option} {path}: the directory {path.parent} {why}")
-
-
 def save(model: PartLSRegressor, data: TrainingData, preparation: Preparation, path: Path) -> None:
     """Write a model fitted to these data."""
     from partls.persistence import save_model
@@ -53,24 +40,20 @@ def save(model: PartLSRegressor, data: TrainingData, preparation: Preparation, p
         saved.coef_ = model.coef_ / data.scale
         saved.intercept_ = float(model.intercept_ - data.centre @ saved.coef_)
         saved.alpha_, saved.beta_ = from_coef(saved.coef_, model.partition_)
-    save_model(saved, path)
-    document = json.loads(path.read_text(encoding="utf-8"))
-    document["preparation"] = {**asdict(preparation), "standardized": data.scale is not None}
-    part = Path(f"{path}.part")
-    part.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    part.replace(path)
+    save_model(saved, path, preparation={**asdict(preparation), "standardized": data.scale is not None})
 
 
 def load(path: Path) -> ModelFile:
     """Return the model of a file; one that was saved in Python takes the columns as they are."""
     from partls.estimator import PartLSRegressor
+    from partls.persistence import load_model
 
     if path.is_dir():
         raise InvalidInput(f"{path} is a directory; give the file of the model")
     if not path.exists():
         raise InvalidInput(f"{path}: {no_such_file(path)}")
-    model = PartLSRegressor.load(path)
-    written = json.loads(path.read_bytes()).get("preparation")
+    saved = load_model(path)  # once: it may be a pipe
+    model, written = PartLSRegressor._of(saved), saved.preparation
     if np.ndim(model.coef_) == 2:
         raise InvalidInput(f"{path} has several targets, which the command line does not handle")
     if written is None:

@@ -15,8 +15,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from formulations.errors import PartLSError
+from formulations.errors import PROBLEM, PartLSError
 from formulations.partition import Partition
+from partls.cli.streams import answerable, speaks_unicode, tell, telling, whisper
+from partls.explain.report import name as short
 from partls.progress import bar
 from partls.result import PROVEN, Result, Status
 
@@ -38,13 +40,11 @@ def guarded(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
     @functools.wraps(command)
     def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
         try:
-            command(*args, **kwargs)
+            with answerable():
+                command(*args, **kwargs)
         except PartLSError as error:
             say(f"error: {error}")
             raise typer.Exit(BAD_INPUT) from None
-        except BrokenPipeError:  # the reader, such as head, has seen enough
-            sys.stdout = None
-            raise typer.Exit(0) from None
         except OSError as error:
             say(f"error: {error.filename or 'a file'} cannot be used ({error.strerror or error})")
             raise typer.Exit(BAD_INPUT) from None
@@ -59,13 +59,13 @@ def guarded(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
 
 
 def harmless(text: str) -> str:
-    """Return a text whose control characters, as a hostile column name has them, a terminal shows and does not obey."""
-    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+    """Return one line whose control characters, as a hostile column name has them, are shown and not obeyed."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def say(message: str) -> None:
-    """Print a line on standard error."""
-    typer.echo(harmless(message), err=True)
+    """Print a message on standard error: one line, and one more for each problem that it lists."""
+    whisper(PROBLEM.join(harmless(line) for line in message.split(PROBLEM)))
 
 
 def say_to_people(message: str) -> None:
@@ -89,7 +89,7 @@ def working(what: str) -> Iterator[None]:
 
 def print_document(document: Any) -> None:
     """Print one JSON document on standard output."""
-    typer.echo(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False, default=_plain))
+    tell(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=not speaks_unicode(), default=_plain))
 
 
 def finite(value: float) -> float | None:
@@ -115,15 +115,15 @@ def group_table(result: Result, *, units: str = "") -> Table:
     for k, name in enumerate(partition.names):
         members = partition.members(k)
         order = members[np.argsort(-alpha[members], kind="stable")]
-        carried = [f"{columns[m]} {alpha[m]:.0%}" for m in order if alpha[m] > 0]
+        carried = [f"{short(columns[m])} {alpha[m]:.0%}" for m in order if alpha[m] > 0]
         idle = len(members) - len(carried)
         shares = _first(carried) + (f" ({idle} without effect)" if idle and beta[k] else "")
         sign = Text(*_SIGN[int(np.sign(beta[k]))])
-        table.add_row(Text(harmless(name)), sign, f"{beta[k]:.4g}", Text(harmless(shares)))
+        table.add_row(Text(short(name)), sign, f"{beta[k]:.4g}", Text(shares))
     if len(partition.free):
         order = partition.free[np.argsort(-np.abs(result.coef[partition.free]), kind="stable")]
-        coefs = _first([f"{columns[m]} {result.coef[m]:.4g}" for m in order])
-        table.add_row(Text("(ungrouped)", style="dim"), "", "", Text(harmless(f"coefficients: {coefs}")))
+        coefs = _first([f"{short(columns[m])} {result.coef[m]:.4g}" for m in order])
+        table.add_row(Text("(ungrouped)", style="dim"), "", "", Text(f"coefficients: {coefs}"))
     return table
 
 
@@ -144,6 +144,13 @@ def group_document(partition: Partition, alpha: Any, beta: Any) -> dict[str, Any
     }
 
 
-def console() -> Console:
-    """Return standard output for people; a pipe gets plain lines, wide enough for tables."""
-    return Console() if sys.stdout.isatty() else Console(width=120)
+def show(*parts: Any, **options: Any) -> None:
+    """Print what rich renders on standard output; a pipe gets plain lines, wide enough for tables."""
+    with telling():
+        (_Screen() if sys.stdout.isatty() else _Screen(width=120)).print(*parts, **options)
+
+
+class _Screen(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave to ``telling`` that nobody reads: rich would end the program."""
+        raise

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated
@@ -18,8 +17,11 @@ from partls.cli import model_file, source
 from partls.cli.bundles import unbundled
 from partls.cli.model_file import ModelFile
 from partls.cli.output import guarded, print_document, say_to_people
+from partls.cli.places import check_places
+from partls.cli.streams import raw_output
 from partls.preparation import LARGEST, Gaps
 from partls.tables import Table
+from partls.whole_files import whole_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,7 +52,7 @@ def predict(
 
         partls predict model.json new.parquet --out predictions.parquet
     """
-    model_file.check_place(out, "--out")
+    check_places({"--out": out}, {"the model": model, "the data": data})
     if out is not None and out.suffix.lower() not in _FORMS:
         raise InvalidInput(f"--out {out}: the name must end in {', '.join(_FORMS)}")
     loaded = model_file.load(model)
@@ -110,24 +112,18 @@ def _written(table: Table, loaded: ModelFile, name: str, out: Path | None) -> in
     schema, n_rows = pa.schema([(name, pa.float64())]), 0
     predictions = _predictions(table, loaded)
     first = next(predictions)  # if it is refused, nothing is written
-    part = None if out is None else Path(f"{out}.part")
+    opened = raw_output() if out is None else whole_file(out)
     try:
-        opened = nullcontext(sys.stdout.buffer) if part is None else part.open("wb")
         with opened as sink, _writer(sink, schema, out) as writer:
             for values in chain([first], predictions):
                 column = pa.array(values, from_pandas=True)  # NaN becomes an empty cell
                 writer.write(pa.record_batch([column], schema=schema))
                 n_rows += len(values)
-        if part is not None and out is not None:
-            part.replace(out)
     except InvalidInput as error:
-        if part is not None:
+        if out is not None:
             raise
         told = f"the output is incomplete: it ends after {counted(n_rows, 'prediction')}"
         raise InvalidInput(f"{error}; {told}") from None
-    finally:
-        if part is not None:
-            part.unlink(missing_ok=True)
     return n_rows
 
 

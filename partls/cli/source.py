@@ -64,6 +64,8 @@ class Spelling:
         """Return the table in DATA; some columns of a text file may be known to hold text."""
         if self.decimal not in (".", ","):
             raise InvalidInput(f'--decimal "{self.decimal}" must be "." or ","')
+        if any("\ud800" <= c <= "\udfff" for c in str(path)):  # how Python spells bytes that are not UTF-8
+            raise InvalidInput(f"{path}: Arrow cannot open a file whose name is not UTF-8; rename it")
         table = open_table(
             path, delimiter=self.delimiter, encoding=self.encoding, decimal=self.decimal, as_text=as_text
         )

@@ -12,6 +12,7 @@ from formulations.errors import VerificationError
 from partls.cli import source
 from partls.cli.bundles import unbundled
 from partls.cli.output import guarded, print_document, say, working
+from partls.cli.streams import tell
 from partls.verify import verify as check
 
 NOT_VERIFIED = 1
@@ -56,4 +57,4 @@ def verify(
     if as_json:
         print_document({"verified": True, **asdict(proved)})
     else:
-        typer.echo(str(proved))
+        tell(str(proved))

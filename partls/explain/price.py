@@ -15,7 +15,7 @@ import numpy as np
 from formulations.data import Floats
 from formulations.instance import Instance
 from formulations.partition import Partition
-from partls.explain.report import SIGN, Report, number, percent, table
+from partls.explain.report import SIGN, Report, name, number, percent, table
 from partls.result import Result, Status
 from partls.solve import solve_instance
 
@@ -53,8 +53,8 @@ class PriceOfConstraint(Report):
     def __str__(self) -> str:
         """Show the overall price and one line per group."""
         lines = [
-            [row.group, SIGN[row.sign], number(row.gain), percent(row.gain_share),
-             ", ".join(f"{name} ({coef:+.4g})" for name, coef in row.against[:4])
+            [name(row.group), SIGN[row.sign], number(row.gain), percent(row.gain_share),
+             ", ".join(f"{name(column)} ({coef:+.4g})" for column, coef in row.against[:4])
              + (f" and {len(row.against) - 4} more" if len(row.against) > 4 else "")]
             for row in self.rows
         ]

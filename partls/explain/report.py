@@ -7,6 +7,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 SIGN = {1: "+", 0: "0", -1: "-"}
+_LONGEST_NAME = 60
 
 
 class Report:
@@ -33,6 +34,12 @@ def table(headers: Sequence[str], lines: Iterable[Sequence[str]], left: Iterable
     ]
     rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
     return "\n".join([spelled[0], rule, *spelled[1:], rule])
+
+
+def name(text: str) -> str:
+    """Return a name for the table: on one line, of a length that leaves room for the figures."""
+    shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[:_LONGEST_NAME])
+    return shown if len(text) <= _LONGEST_NAME and len(shown) <= _LONGEST_NAME else f"{shown[: _LONGEST_NAME - 1]}…"
 
 
 def percent(share: float) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from formulations.signs import SignPattern
-from partls.explain.report import SIGN, Report, number, percent, table
+from partls.explain.report import SIGN, Report, name, number, percent, table
 from partls.options import a_priori_signs, nonnegative
 from partls.result import Result, Status
 from partls.solve import solve_instance
@@ -58,7 +58,8 @@ class SignCertainty(Report):
     def __str__(self) -> str:
         """Show both tables."""
         flips = [
-            [row.group, SIGN[row.sign], number(row.beta), ("" if row.exact else "<= ") + number(row.flipped_objective),
+            [name(row.group), SIGN[row.sign], number(row.beta),
+             ("" if row.exact else "<= ") + number(row.flipped_objective),
              ("" if row.exact else "<= ") + percent(row.increase), number(row.flipped_beta)]
             for row in self.rows
         ]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from formulations.data import Floats
-from partls.explain.report import SIGN, Report, number, percent, table
+from formulations.instance import Instance
+from partls.explain.report import SIGN, Report, name, number, percent, table
 from partls.options import nonnegative
 from partls.progress import counted
 from partls.result import Result, Status
@@ -44,42 +47,54 @@ class Stability(Report):
     def __str__(self) -> str:
         """Show one line per group."""
         lines = [
-            [row.group, SIGN[row.sign], number(row.beta), percent(row.positive), percent(row.zero),
+            [name(row.group), SIGN[row.sign], number(row.beta), percent(row.positive), percent(row.zero),
              percent(row.negative), number(row.low), number(row.median), number(row.high), number(row.deviation)]
             for row in self.rows
         ]
         headers = ("group", "sign", "beta", "+", "0", "-", "2.5%", "median", "97.5%", "deviation")
-        return f"{len(self.betas)} resamples of the rows\n\n" + table(headers, lines, left=(0, 1))
+        n = len(self.betas)
+        return f"{n} resample{'s' * (n != 1)} of the rows\n\n" + table(headers, lines, left=(0, 1))
 
 
 def bootstrap(result: Result, *, n_resamples: int = 200, signs: Any = None, n_jobs: int | None = None,
-              random_state: Any = None, progress: bool = False) -> Stability:
+              random_state: Any = None, progress: bool = False, time_limit: float | None = None) -> Stability:
     """Return the stability of a result under resampling of rows with replacement.
 
     Row n drawn c times counts c times its own weight. The draws depend on ``random_state`` alone, not on
-    ``n_jobs``, the number of resamples fitted at the same time (threads).
+    ``n_jobs``, the number of resamples fitted at the same time (threads). After ``time_limit`` seconds no further
+    resample is begun; ``betas`` has a row for each that was, and there is one at least.
     """
     from joblib import Parallel, delayed
     from sklearn.utils import check_random_state
 
     n_resamples = int(nonnegative("n_resamples", n_resamples, integer=True) or 0)
-    generator = check_random_state(random_state)
-    N = result.instance.n_rows
-    draws = (generator.multinomial(N, np.full(N, 1.0 / N)) for _ in range(n_resamples))
+    limit = nonnegative("time_limit", time_limit)
+    end = time.perf_counter() + (np.inf if limit is None else limit)
+    draws = _draws(check_random_state(random_state), result.instance, n_resamples, end)
     # The limit on BLAS threads is the process's own: set it once, around all threads.
     with single_threaded_blas():
         fits = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
-            delayed(_refit)(result, draw.astype(np.float64), signs) for draw in draws
+            delayed(_refit)(result, draw, signs) for draw in draws
         )
         betas = np.array(list(counted(fits, n_resamples, "resamples", progress))).reshape(-1, result.instance.n_groups)
     rows = tuple(_row(result, k, betas[:, k]) for k in range(result.instance.n_groups))
     return Stability(rows, betas)
 
 
-def _refit(result: Result, draw: Floats, signs: Any) -> Floats:
-    instance = result.instance
-    weights = draw if instance.sample_weight is None else draw * instance.sample_weight
-    found = solve_instance(instance.replace(sample_weight=weights), signs=signs, warm_start=result)
+def _draws(generator: Any, instance: Instance, n_resamples: int, end: float) -> Iterator[Floats]:
+    """Yield the weights of the rows in each resample, until the end; one of weightless rows alone is drawn again."""
+    N, own = instance.n_rows, 1.0 if instance.sample_weight is None else instance.sample_weight
+    for i in range(n_resamples):
+        if i and time.perf_counter() >= end:
+            return
+        weights = np.zeros(N)
+        while not weights.any():
+            weights = generator.multinomial(N, np.full(N, 1.0 / N)) * own
+        yield weights
+
+
+def _refit(result: Result, weights: Floats, signs: Any) -> Floats:
+    found = solve_instance(result.instance.replace(sample_weight=weights), signs=signs, warm_start=result)
     if found.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
     return found.beta
@@ -90,5 +105,5 @@ def _row(result: Result, k: int, betas: Floats) -> GroupStability:
     return GroupStability(
         result.groups[k], int(result.signs[k]), float(result.beta[k]), float((betas > 0).mean()),
         float((betas == 0).mean()), float((betas < 0).mean()), float(low), float(median), float(high),
-        float(betas.std(ddof=1)),
+        float(betas.std(ddof=1)) if len(betas) > 1 else np.nan,
     )

@@ -11,7 +11,7 @@ from formulations.equivalence import from_coef
 from formulations.errors import counted
 from formulations.partition import Partition
 from partls.explain.contributions import UNGROUPED, contributions
-from partls.explain.report import SIGN, Report, number, percent, table
+from partls.explain.report import SIGN, Report, name, number, percent, table
 from partls.result import Result
 
 
@@ -58,8 +58,8 @@ class Summary(Report):
     def _lines(self, members: list[FeatureRow]) -> list[list[str]]:
         first = members[0]
         shown = members[: self.max_features]
-        lines = [["", "", "", "", row.feature, percent(row.alpha), number(row.coef)] for row in shown]
-        lines[0][:4] = [first.group, SIGN[first.sign], number(first.beta), percent(first.variance_share)]
+        lines = [["", "", "", "", name(row.feature), percent(row.alpha), number(row.coef)] for row in shown]
+        lines[0][:4] = [name(first.group), SIGN[first.sign], number(first.beta), percent(first.variance_share)]
         if first.group == UNGROUPED:  # no sign, no effect, no shares
             lines = [[line[0], "", "", line[3], line[4], "", line[6]] for line in lines]
         if len(members) > len(shown):

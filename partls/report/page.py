@@ -18,6 +18,7 @@ from partls.options import nonnegative
 from partls.progress import SearchState
 from partls.report.document import Units, document
 from partls.report.subject import Subject
+from partls.whole_files import write_whole
 
 _SCRIPTS = (
     "elements.js", "bars.js", "axes.js", "scatter.js", "histogram.js", "steps.js", "groups.js", "certainty.js",
@@ -60,7 +61,7 @@ def write_report(
     )
     where = Path(path)
     try:
-        where.write_text(page(figures), encoding="utf-8", newline="\n")
+        write_whole(where, page(figures))
     except OSError as error:
         raise InvalidInput(f"the report cannot be written to {where}: {error.strerror or error}") from error
     return where

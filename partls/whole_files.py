@@ -1,0 +1,61 @@
+"""Files written in one step: a reader finds the file as it was or as it will be, never a part of it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+_STREAMS = ("/dev", "/dev/fd", "/proc/self/fd")  # folders of names for what is open already
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a file to write; it takes its place when the block ends well, and otherwise nothing is left of it.
+
+    The file that a link points to is replaced, not the link, and keeps its permissions. A device or a pipe is no file
+    to replace: it gets the bytes as they come. An error of the system names the file.
+    """
+    try:
+        if _is_stream(path):
+            with open(path, "ab") as stream:
+                yield stream
+        else:
+            with _replacing(Path(os.path.realpath(path))) as file:
+                yield file
+    except OSError as error:
+        if error.errno is None or (error.filename is not None and not str(error.filename).endswith(".part")):
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+
+
+def write_whole(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text in UTF-8, in one step."""
+    with whole_file(path) as file:
+        file.write(text.encode())
+
+
+def _is_stream(path: str | os.PathLike[str]) -> bool:
+    if not os.path.exists(path):
+        return False
+    return not os.path.isfile(path) or os.path.dirname(os.path.abspath(path)) in _STREAMS
+
+
+@contextmanager
+def _replacing(target: Path) -> Iterator[IO[bytes]]:
+    # Nobody else's, not even another run's, and no longer than a name may be.
+    part = target.with_name(f"{target.name[:50]}.{secrets.token_hex(4)}.part")
+    try:
+        with part.open("xb") as file:
+            if target.exists():
+                part.chmod(stat.S_IMODE(target.stat().st_mode))
+            yield file
+            file.flush()
+            os.fsync(file.fileno())  # or a power cut might leave the name without the content
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
