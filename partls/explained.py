@@ -57,11 +57,13 @@ class Explained:
         return explain.price_of_constraint(self._one_result(output), n_jobs=self.n_jobs)
 
     def bootstrap(self, n_resamples: int = 200, *, n_jobs: int | None = None, random_state: Any = None,
-                  progress: bool = False, output: int | None = None) -> explain.Stability:
+                  progress: bool = False, output: int | None = None, time_limit: float | None = None
+                  ) -> explain.Stability:
         """Return how signs and effects vary over refits to resampled rows, drawn by ``random_state`` or the model's."""
         return explain.bootstrap(
             self._one_result(output), n_resamples=n_resamples, signs=self.signs, n_jobs=n_jobs or self.n_jobs,
             random_state=self.random_state if random_state is None else random_state, progress=progress,
+            time_limit=time_limit,
         )
 
     def report(self, path: str | os.PathLike[str], *, output: int | None = None, **options: Any) -> Path:
