@@ -27,9 +27,11 @@ import partls
 from partls import InvalidInput, SignPattern, Status, VerificationError, exact_integers
 from partls.certificate_file import Box, Certificate, Problem, read_certificate, sealed
 from partls.cli import app
+from partls.dual_points import DualPoints, Relaxed
 from partls.exact_bounds import Checker, Data
 from partls.fingerprint import data_of, problem_of
 from partls.verify import check_cover, check_model_signs
+from relaxations.strengthened import StrengthenedBounder
 from tests.families import FAMILIES, correlated, overdetermined
 from tests.oracles import brute_force
 from tests.strategies import Tiny, instances
@@ -193,15 +195,15 @@ def test_a_proof_of_twenty_groups_is_small(tmp_path: Path) -> None:
 @pytest.mark.parametrize("eta", [1.0, 100.0, 1e6])
 @pytest.mark.parametrize("options", [{}, {"fit_intercept": False}, {"penalize_intercept": True}])
 def test_a_strong_penalty_is_proved_in_few_boxes(eta: float, options: dict[str, Any], tmp_path: Path) -> None:
-    """Undecided groups of both signs would cancel in it, and leave every box open: 1,024 at eta 1e4 and above."""
+    """Undecided groups of both signs would cancel in it, and leave every box open: all 128 at eta 1e6."""
     rng = np.random.default_rng(0)
     case = Tiny(
-        rng.normal(size=(40, 20)), rng.normal(size=40), tuple(i % 10 for i in range(20)),
+        rng.normal(size=(40, 14)), rng.normal(size=40), tuple(i % 7 for i in range(14)),
         {"eta": eta, "sample_weight": rng.uniform(0.5, 2.0, 40), **options},
     )
     answer = proved(case, tmp_path / "c.json")
     assert answer.contribution_limit is None
-    assert answer.n_boxes < 60
+    assert answer.n_boxes < 20
     boxes = read_certificate(tmp_path / "c.json").boxes
     assert eta == 1.0 or any(box.strengthened for box in boxes)
 
@@ -212,16 +214,65 @@ def test_strengthened_bounds_hold_for_every_solution(seed: int, eta: float) -> N
     """Whatever the point v, right or not: no feasible solution of the box has an objective below its bound."""
     rng = np.random.default_rng(seed)
     instance = partls.Instance(rng.normal(size=(8, 5)), rng.normal(size=8), [0, 0, 1, 1, 2], eta=eta)
-    checker = Checker(data_of(instance), problem_of(instance, SignPattern.free(3)), exact=True)
     signs = rng.choice([-1, 0, 0, 1], 3)
     numerators = [int(value) for value in rng.integers(-3000, 3000, 6)]
     box = Box("".join("-0+"[s + 1] for s in signs), 0.0, 1000, numerators, True)
     of_groups = np.where(signs, signs, rng.choice([-1, 1], 3))
     w = np.abs(rng.normal(size=5)) * rng.choice([0.1, 1.0]) * of_groups[[0, 0, 1, 1, 2]]
-    reach = checker.reach(instance.objective(w, 0.3) * (1 + 1e-9), 512, None)
+    objective, reach = instance.objective(w, 0.3), [Fraction(abs(value)) for value in (*w, 0.3)]
     for exact in (False, True):
-        mode = Checker(data_of(instance), problem_of(instance, SignPattern.free(3)), exact=exact)
-        assert float(next(mode.bounds([box], reach))) <= instance.objective(w, 0.3) * (1 + 1e-9)
+        checker = Checker(data_of(instance), problem_of(instance, SignPattern.free(3)), exact=exact)
+        assert next(checker.bounds([box], reach)) <= objective * (1 + 1e-12)
+        plain = next(checker.bounds([replace(box, strengthened=False)], reach))
+        assert plain <= objective * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_strengthened_bounds_are_those_of_the_theory(seed: int) -> None:
+    """b'b - v'Q v - eta s^2 - 2 sum |e| |u|, written down once more, number by number."""
+    rng = np.random.default_rng(seed)
+    labels, eta = [0, 0, 1, 1, 2, -1], 3
+    X, y = rng.integers(-5, 6, (7, 6)).tolist(), rng.integers(-9, 10, 7).tolist()
+    v = [Fraction(n, 16) for n in rng.integers(-6, 7, 6).tolist()]
+    signs, reach = rng.choice([-1, 0, 0, 1], 3), [Fraction(1, 64)] * 6
+    instance = partls.Instance(X, y, labels, eta=eta, fit_intercept=False, ungrouped="free")
+    fitted = [sum(x * v_j for x, v_j in zip(row, v, strict=True)) for row in X]
+    residual = [y_i - f for y_i, f in zip(y, fitted, strict=True)]
+    bound = sum(y_i**2 for y_i in y) - sum(f**2 for f in fitted)
+    for j, k in enumerate(labels):
+        slope, cost, sign = sum(r * row[j] for r, row in zip(residual, X, strict=True)), Fraction(0), 0
+        if k >= 0:
+            inside, sign = [v[i] for i in range(6) if labels[i] == k], signs[k]
+            cost = eta * sum(map(abs, inside)) if sign == 0 else cost
+            slope -= eta * sum(inside) if sign else 0
+        lacking = max(slope - cost, 0) if sign > 0 else max(-slope - cost, 0) if sign < 0 else max(abs(slope) - cost, 0)
+        bound -= 2 * lacking * reach[j]
+    for k, sign in enumerate(signs):
+        inside = [v[i] for i in range(6) if labels[i] == k]
+        bound -= eta * (sum(inside) ** 2 if sign else sum(map(abs, inside)) ** 2)
+    box = Box("".join("-0+"[sign + 1] for sign in signs), 0.0, 16, [int(16 * value) for value in v], True)
+    for exact in (False, True):
+        checker = Checker(data_of(instance), problem_of(instance, SignPattern.free(3)), exact=exact)
+        assert next(checker.bounds([box], reach)) == max(bound, 0)
+
+
+def test_strengthened_points_are_as_sharp_as_the_relaxation() -> None:
+    """Where coefficients of both signs stand in an undecided group, its row is turned."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(30, 8))
+    instance = partls.Instance(X, X @ rng.normal(size=8), [0, 0, 0, 0, 1, 1, 1, 1], eta=2.0)
+    root = SignPattern.free(2)
+    found = StrengthenedBounder(instance.reduction).bound(root)
+    u = np.append(*instance.reduction.restore(found.coef))
+    assert {-1.0, 1.0} <= set(np.sign(u[:4])) and {-1.0, 1.0} <= set(np.sign(u[4:8]))
+    checker = Checker(data_of(instance), problem_of(instance, root), exact=False)
+    points = DualPoints(instance, checker)
+    relaxed = Relaxed(u, (0, 1))
+    reach = checker.reach(2 * found.estimate, 30, None)
+    for n, d in (points.dyadic([relaxed], 200)[0], points.rational(relaxed)):
+        strong, plain = checker.bounds([Box("00", 0.0, d, n, True), Box("00", 0.0, d, n, False)], reach)
+        assert float(strong) == pytest.approx(found.estimate, rel=1e-12)
+        assert plain < strong
 
 
 @pytest.mark.parametrize("penalty", ["l1", "l2"])
@@ -923,6 +974,7 @@ def test_complete_covers_of_every_shape_are_accepted() -> None:
 
 @pytest.mark.parametrize("options", [
     {"mode": "quick"}, {"signs": ["up"]}, {"signs": 3}, {"sample_weight": [-1, 1, 1]}, {"gap_tol": -1.0},
+    {"gap_tol": math.inf},
 ])
 def test_bad_arguments_are_named(options: dict[str, Any], tmp_path: Path) -> None:
     case = Tiny(np.array([[1.0, 2.0], [3.0, 5.0], [2.0, 2.0]]), np.array([1.0, -1.0, 4.0]), (0, 0))
