@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +17,16 @@ from numpy.typing import NDArray
 from formulations.data import Floats
 from formulations.equivalent_rows import Chunk
 from formulations.errors import InvalidInput, counted, listing
+from partls.batch_columns import LARGEST, numbers, spelled
+from partls.gaps import Gaps
 from partls.options import chosen
 from partls.tables import Table
-from partls.tables.whole_numbers import as_floats
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 MISSING = ("error", "drop", "mean")
 MAX_LEVELS, MAX_LETTERS = 1000, 200  # of a text column, and of one of its values
-LARGEST = 1e150  # the squares of a hundred million such values still add up to a float
 HOLDS = {"text": "text", "date": "dates", "other": "bytes, lists or records"}
 NO_VALUE = "(missing)"  # the level of a gap in a text column where gaps are filled
 
@@ -150,51 +150,6 @@ class Preparation:
         indicators: Floats = (codes[:, None] == np.arange(len(levels))).astype(np.float64)
         indicators[codes < 0] = np.nan
         return indicators
-
-
-@dataclass
-class Tally:
-    """How often something was found, column by column, and the first row of each, counted from 1."""
-
-    counts: Counter[str] = field(default_factory=Counter)
-    rows: dict[str, int] = field(default_factory=dict)
-
-    def note(self, name: str, where: NDArray[np.bool_], n_before: int) -> None:
-        """Count where a column has it, in a batch after so many rows."""
-        if where.any():
-            self.counts[name] += int(where.sum())
-            self.rows.setdefault(name, n_before + int(np.argmax(where)) + 1)
-
-    @property
-    def first(self) -> tuple[int, str]:
-        """The first row, and a column that has it there."""
-        return min((row, name) for name, row in self.rows.items())
-
-    def joined(self, other: Tally, n_before: int) -> Tally:
-        """Return what was found in these rows and in those after them."""
-        later = {name: n_before + row for name, row in other.rows.items()}
-        return Tally(self.counts + other.counts, later | self.rows)
-
-
-@dataclass
-class Gaps:
-    """What a pass over the rows found missing or infinite, column by column, and how many rows it left out."""
-
-    missing: Tally = field(default_factory=Tally)
-    infinite: Tally = field(default_factory=Tally)
-    n_rows: int = 0
-    n_dropped: int = 0
-
-    @property
-    def total(self) -> int:
-        """The number of values that are missing or infinite."""
-        return self.missing.counts.total() + self.infinite.counts.total()
-
-    def __add__(self, other: Gaps) -> Gaps:
-        return Gaps(
-            self.missing.joined(other.missing, self.n_rows), self.infinite.joined(other.infinite, self.n_rows),
-            self.n_rows + other.n_rows, self.n_dropped + other.n_dropped,
-        )
 
 
 def prepare(
@@ -330,37 +285,6 @@ def means_of(table: Table, columns: Sequence[str]) -> dict[str, float]:
     if empty := [name for name, count in zip(columns, counts, strict=True) if not count]:
         raise InvalidInput(f"{table.path}: no value at all in {listing(empty)}, so no mean; leave them out with --drop")
     return dict(zip(columns, (totals / counts).tolist(), strict=True))
-
-
-def numbers(batch: pa.RecordBatch, name: str, gaps: Gaps) -> Floats:
-    """Return one column as floats, what is missing as NaN, and count what is missing or infinite."""
-    import pyarrow as pa
-
-    column = batch.column(batch.schema.get_field_index(name))
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if pa.types.is_integer(column.type):
-        column = as_floats(column, name)
-    elif column.type != pa.float64():
-        column = column.cast(pa.float64(), safe=False)
-    values: Floats = column.to_numpy(zero_copy_only=False)
-    with np.errstate(over="ignore", invalid="ignore"):
-        suspicious = not np.isfinite(values @ values)  # one pass that proves most columns whole
-    if suspicious:
-        gaps.missing.note(name, np.isnan(values), gaps.n_rows)
-        gaps.infinite.note(name, np.abs(values) > LARGEST, gaps.n_rows)
-    return values
-
-
-def spelled(batch: pa.RecordBatch, name: str, *, unique: bool = False) -> list[Any]:
-    """Return the text of one column, None where it is missing; ``unique`` returns each text once."""
-    import pyarrow as pa
-
-    column = batch.column(batch.schema.get_field_index(name))
-    if unique and not pa.types.is_string_view(column.type):  # whose nulls Arrow returns as ""
-        column = column.unique()
-    values = column.to_pylist()
-    return list(dict.fromkeys(values)) if unique else list(values)
 
 
 def _complete(X: Floats, y: Floats, weights: Floats | None) -> NDArray[np.bool_] | None:

@@ -14,7 +14,8 @@ import numpy as np
 from formulations.data import Floats
 from formulations.equivalent_rows import Chunk, Moments, equivalent_rows
 from formulations.errors import InvalidInput
-from partls.preparation import Gaps, Preparation
+from partls.gaps import Gaps
+from partls.preparation import Preparation
 from partls.tables import Table, small_pages
 from partls.threads import single_threaded_blas
 

@@ -18,7 +18,8 @@ import pytest
 from pyarrow import csv, feather, parquet
 
 from partls import InvalidInput
-from partls.preparation import Gaps, Preparation, prepare
+from partls.gaps import Gaps
+from partls.preparation import Preparation, prepare
 from partls.tables import columnar, delimited, open_table, small_pages
 from partls.tables import table as table_module
 from partls.tables.unsupported import unsupported

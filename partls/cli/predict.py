@@ -13,13 +13,14 @@ import typer
 
 from formulations.data import Floats
 from formulations.errors import InvalidInput, counted, listing, suggestion
+from partls.batch_columns import LARGEST
 from partls.cli import model_file, source
 from partls.cli.bundles import unbundled
 from partls.cli.model_file import ModelFile
 from partls.cli.output import guarded, print_document, say_to_people
 from partls.cli.places import check_places
 from partls.cli.streams import raw_output
-from partls.preparation import LARGEST, Gaps
+from partls.gaps import Gaps
 from partls.tables import Table
 from partls.whole_files import whole_file
 
