@@ -11,7 +11,6 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_EXCEPTION, wait
 from dataclasses import dataclass, field
 from math import inf
 
@@ -20,7 +19,7 @@ import numpy as np
 from formulations.data import Floats
 from formulations.instance import Instance
 from formulations.signs import SignPattern
-from partls.interrupts import Keyboard
+from partls.interrupts import Keyboard, wait
 from partls.progress import Observer, SearchProgress
 from partls.result import StartTrace, Status
 from partls.search.contradiction import Contradiction, check_claim
@@ -210,8 +209,9 @@ class _Run:
         left = {pool.submit(lambda: deque(self._in_turn(), maxlen=0)) for _ in range(self._options.n_jobs)}
         try:
             while left and not self._is_late():
-                done, left = wait(left, timeout=_POLL, return_when=FIRST_EXCEPTION)
-                for future in done:
+                wait(left, _POLL)
+                for future in [future for future in left if future.done()]:
+                    left.remove(future)
                     future.result()  # raises what the thread has raised
                 self._options.keyboard.listen()
                 yield

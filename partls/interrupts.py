@@ -5,10 +5,15 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from concurrent import futures
 from contextlib import contextmanager
 from math import inf
 from types import FrameType
+from typing import Any
+from weakref import WeakSet
+
+_RINGING: WeakSet[futures.Future[Any]] = WeakSet()  # these tell the main thread when they are done
 
 
 class Keyboard:
@@ -30,7 +35,7 @@ class Keyboard:
         self.pressed_at = time.perf_counter()
 
     def listen(self) -> None:
-        """Take Ctrl-C back: some solvers handle it while they run, and in threads never return it."""
+        """Take Ctrl-C back: some solvers handle it while they run, and some never return it."""
         if self.installed:
             signal.signal(signal.SIGINT, self.press)
 
@@ -78,3 +83,37 @@ def raising(keyboard: Keyboard) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def wait(pending: Collection[futures.Future[Any]], seconds: float) -> None:
+    """Wait until every future is done, or so many seconds, and take Ctrl-C before a solver at work in a thread does.
+
+    SCS, for one, handles Ctrl-C while it works, and forgets one pressed during its set-up. A blocked signal that the
+    main thread waits for reaches no handler, whoever has installed it; a signal that nobody minds, SIGURG, tells that a
+    future is done. Where there is no ``sigtimedwait``, a press may be lost to such a solver.
+    """
+    keys = getattr(signal.getsignal(signal.SIGINT), "__self__", None)
+    in_main = threading.current_thread() is threading.main_thread()
+    if not isinstance(keys, Keyboard) or not in_main or not hasattr(signal, "sigtimedwait"):
+        futures.wait(pending, seconds)
+        return
+    awaited, until = {signal.SIGINT, signal.SIGURG}, time.perf_counter() + seconds
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, awaited)
+    try:
+        for future in pending:
+            if future not in _RINGING:
+                _RINGING.add(future)
+                future.add_done_callback(_ring)
+        while not all(future.done() for future in pending) and (left := until - time.perf_counter()) > 0:
+            arrived = signal.sigtimedwait(awaited, left)
+            if arrived is not None and arrived.si_signo == signal.SIGINT:
+                keys.press()
+                return
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _ring(_: futures.Future[Any]) -> None:
+    main = threading.main_thread().ident
+    if main is not None:
+        signal.pthread_kill(main, signal.SIGURG)

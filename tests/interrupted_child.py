@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 import partls
+from partls.interrupts import Keyboard
 from partls.progress import SearchState
 
 shown: list[float] = []
@@ -58,6 +59,7 @@ SCENARIOS: dict[str, Callable[[], partls.Result]] = {
     ),
     "l1": lambda: partls.solve(*HARD, progress=watch, penalty="l1", eta=1.0),
     "semidefinite": lambda: partls.solve(*SMALL, progress=watch, relaxation="shor"),
+    "semidefinite threads": lambda: partls.solve(*SMALL, progress=watch, relaxation="shor", n_jobs=2),
     "enumerate": lambda: partls.solve(*SMALL, method="enumerate"),
     "enumerate l1": lambda: partls.solve(*SMALL, method="enumerate", penalty="l1", eta=1.0),
     "alternating": lambda: partls.solve(*HARD, progress=watch, method="alternating", n_starts=10**6),
@@ -69,10 +71,13 @@ SCENARIOS: dict[str, Callable[[], partls.Result]] = {
 
 
 def run(name: str) -> dict[str, Any]:
-    """Return how a fit has ended; from then on a signal that comes late does nothing."""
+    """Say "go" and return how a fit has ended; from then on a signal that comes late does nothing."""
     shown.clear()
     results: list[partls.Result] = []
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    keys = Keyboard()  # the fit shares it: a press right after "go" is one during the fit
+    keys.installed = True
+    keys.listen()
+    print("go", flush=True)
     try:
         results.append(SCENARIOS[name]())
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -96,7 +101,6 @@ def main() -> None:
         partls.solve(*problem(0, 30, 8, 4), **options)  # the kernel is compiled and loaded before the first instant
     partls.PartLSRegressor([0, 0, 1, 1])
     while name := sys.stdin.readline().strip():
-        print("go", flush=True)
         print(json.dumps(run(name)), flush=True)
 
 

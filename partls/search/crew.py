@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, wait
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from partls.interrupts import wait
 from partls.search.subtree import Exploration, Incumbent, Subtree
 from partls.search.workers import DaemonThreads, wait_for
 
@@ -57,7 +58,8 @@ class Threads:
 
     def wait(self, ticket: Future[Exploration], seconds: float) -> Exploration | None:
         """Return what the thread has found, if it has ended."""
-        if not wait([ticket], seconds).done or ticket.cancelled():
+        wait([ticket], seconds)
+        if not ticket.done() or ticket.cancelled():
             return None
         self._waiting.discard(ticket)
         return ticket.result()

@@ -6,9 +6,11 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future, wait
+from concurrent.futures import Executor, Future
 from math import inf
 from typing import Any, ParamSpec, TypeVar
+
+from partls.interrupts import wait
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -66,7 +68,7 @@ def wait_for(futures: Sequence[Future[Any]], is_over: Callable[[], bool]) -> Non
     """Wait until every future is done, or a moment after ``is_over``: what hangs is left behind."""
     patience = inf
     while (pending := [future for future in futures if not future.done()]) and time.perf_counter() < patience:
-        wait(pending, timeout=_POLL)
+        wait(pending, _POLL)
         if patience == inf and is_over():
             patience = time.perf_counter() + GRACE
 
