@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from formulations.errors import InvalidInput
+from partls.whole_files import whole_file
 
 FORMAT, VERSION = "partls certificate", 2
 LOWEST_LIMIT = 10  # a claim about smaller contributions than 2^10 times the target is no proof of optimality
@@ -89,16 +90,11 @@ class TooLarge(Exception):  # noqa: N818
 
 def write_certificate(certificate: Certificate, path: str | os.PathLike[str]) -> None:
     """Write the file in one step: a reader finds all of it or none."""
-    target = Path(path)
     text = json.dumps(certificate.document(), separators=(",", ":")).encode()
     if len(text) > _MAX_BYTES:
         raise TooLarge(f"it takes {len(text) >> 20:,} MiB, of which {_MAX_BYTES >> 20:,} would be read")
-    partial = target.with_name(target.name + ".partial")
-    try:
-        partial.write_bytes(gzip.compress(text, mtime=0) if target.suffix == ".gz" else text)
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
+    with whole_file(path) as file:
+        file.write(gzip.compress(text, mtime=0) if Path(path).suffix == ".gz" else text)
 
 
 def read_certificate(source: Any) -> Certificate:

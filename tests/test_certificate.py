@@ -370,6 +370,15 @@ def test_an_unfinished_search_certifies_only_what_is_known(tmp_path: Path) -> No
     assert 0 < answer.lower_bound < optimum <= answer.objective * (1 + OPTIMUM)
 
 
+def test_a_certificate_takes_the_place_of_the_file_a_link_leads_to(tmp_path: Path) -> None:
+    case, link = correlated(1), tmp_path / "link.json"
+    link.symlink_to(tmp_path / "c.json")
+    certified(case, link)
+    assert link.is_symlink()
+    assert {path.name for path in tmp_path.iterdir()} == {"c.json", "link.json"}
+    check(case, tmp_path / "c.json")
+
+
 @pytest.mark.parametrize("failure", [KeyboardInterrupt(), OSError(28, "No space left on device")])
 def test_the_answer_outlives_its_proof(
     failure: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
@@ -788,7 +797,8 @@ def imported(module: str) -> Iterator[str]:
 
 def test_the_verifier_imports_no_solver() -> None:
     """Only the standard library, NumPy and the readers of data and groups, which are followed to their own imports."""
-    checking = {"partls.verify", "partls.certificate_file", "partls.exact_bounds", "partls.exact_integers"}
+    names = ("verify", "certificate_file", "exact_bounds", "exact_integers", "whole_files")
+    checking = {f"partls.{name}" for name in names}
     named = ("data", "errors", "given_signs", "partition", "partition_files", "partition_forms", "placement")
     reading = {f"formulations.{name}" for name in named}
     seen, pending = set(), ["partls.verify"]

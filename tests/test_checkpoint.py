@@ -111,6 +111,15 @@ def test_a_checkpoint_is_written_once_per_interval(tmp_path: Path, monkeypatch: 
     assert checkpoint.path.exists()
 
 
+def test_a_checkpoint_behind_a_link_stays_there(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "run.ckpt")
+    run(hard(), link, node_limit=20)
+    assert link.is_symlink()
+    assert {path.name for path in tmp_path.iterdir()} == {"link", "run.ckpt"}
+    check_finished(run(hard(), tmp_path / "run.ckpt"))
+
+
 def test_another_relaxation_may_go_on(tmp_path: Path) -> None:
     case, path = FAMILIES["correlated"](5), tmp_path / "run.ckpt"
     run(case, path, node_limit=1)

@@ -72,13 +72,14 @@ class Checkpoint:
         if not now and self._asked + apart < self._due:
             return
         self._due = self._asked + self.interval
-        partial = self.path.with_name(self.path.name + ".partial")
+        target = Path(os.path.realpath(self.path))  # a link stays one
+        partial = target.with_name(target.name + ".partial")  # of a killed run, too: none are left lying about
         try:
             with partial.open("w", encoding="ascii") as file:
                 file.write(json.dumps(sealed(self._document(state)), separators=(",", ":")))
                 file.flush()
                 os.fsync(file.fileno())
-            partial.replace(self.path)
+            partial.replace(target)
         except OSError as error:
             logger.warning("checkpoint %s not written, the search goes on: %s", self.path, error)
             partial.unlink(missing_ok=True)
