@@ -72,6 +72,10 @@ AREAS: dict[str, Choice] = {  # what is mutated, and the tests that have to noti
     "relaxations/certify_perspective.py": ("tests/test_perspective_bounds.py", "test"),
     "partls/branch_and_bound.py": SEARCH,
     "partls/enumeration.py": ("tests/test_enumeration.py", "tests/test_exact.py", "test"),
+    "partls/interrupts.py": (
+        "tests/test_interrupts.py", "tests/test_limits.py", "tests/test_alternating.py",
+        "press or call or program or other_threads or solver or waiting or interrupt",
+    ),
     "partls/search/tree.py": SEARCH,
     "partls/search/subtree.py": SEARCH,
     "partls/search/frontier.py": SEARCH,
