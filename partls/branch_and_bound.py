@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Callable
 from math import inf
 
 import numpy as np
@@ -26,14 +27,15 @@ _PRUNE_SHARE = 0.1  # of gap_tol: closing boxes this near to the incumbent leave
 
 def branch_and_bound(instance: Instance, options: SearchOptions) -> SearchOutcome:
     """Return the best solution and a certified lower bound on all others."""
-    reduction = instance.reduction
+    began, reduction = time.perf_counter(), instance.reduction
     root = options.root or SignPattern.free(reduction.n_groups)
     size = float(reduction.z @ reduction.z) + reduction.rest
     tolerances = Tolerances(_PRUNE_SHARE * options.gap_tol, size)
     if not len(reduction.R):  # no column has any effect: zero coefficients are as good as any
         flat = Incumbent(reduction.rest, np.zeros(reduction.n_columns))
         return SearchOutcome(flat, flat.value, None, Counter({"nodes": 0}))
-    exact_fit = interpolating(reduction, root, _EXACT_FIT * size)
+    limit = inf if options.time_limit is None else options.time_limit
+    exact_fit = interpolating(reduction, root, _EXACT_FIT * size, _clock(options, began + limit))
     if exact_fit is not None:
         return SearchOutcome(exact_fit, 0.0, None, Counter({"nodes": 0}))
     grouped = group_columns(reduction)
@@ -41,7 +43,7 @@ def branch_and_bound(instance: Instance, options: SearchOptions) -> SearchOutcom
     if native and options.time_limit is not None:  # what may have to be compiled does not count
         load("partls.search._flips")
         load("partls.search._walk")
-    deadline = inf if options.time_limit is None else time.perf_counter() + options.time_limit
+    deadline = time.perf_counter() + limit
     incumbent = _first_incumbent(grouped, root, options, tolerances, native, deadline)
     problem = SearchProblem(instance, options.relaxation, options.branching, tolerances, incumbent.value)
     search = TreeSearch(problem, problem.explorers(grouped), options, incumbent, root, deadline)
@@ -53,7 +55,7 @@ def branch_and_bound(instance: Instance, options: SearchOptions) -> SearchOutcom
 def _first_incumbent(grouped: GroupedProblem, root: SignPattern, options: SearchOptions, tolerances: Tolerances,
                      native: bool, deadline: float) -> Incumbent:
     """Return a feasible solution to start from."""
-    reduction = grouped.reduction
+    reduction, is_over = grouped.reduction, _clock(options, deadline)
     relaxed = grouped.point
     candidates = [round_to_signs(relaxed, reduction.labels, root)]
     candidates += [options.start] if options.start is not None else []
@@ -62,7 +64,9 @@ def _first_incumbent(grouped: GroupedProblem, root: SignPattern, options: Search
     if native:
         found = compiled_incumbent(grouped, root, candidates)
         wide = grouped.R.shape[0] < grouped.R.shape[1] and found.value > tolerances.zero
-        return exact_fit_nearby(reduction, root, found, tolerances.zero) if wide else found
-    return plain_incumbent(
-        reduction, root, candidates, relaxed, lambda: options.keyboard.pressed or time.perf_counter() > deadline
-    )
+        return exact_fit_nearby(reduction, root, found, tolerances.zero, is_over) if wide else found
+    return plain_incumbent(reduction, root, candidates, relaxed, is_over)
+
+
+def _clock(options: SearchOptions, deadline: float) -> Callable[[], bool]:
+    return lambda: options.keyboard.pressed or time.perf_counter() > deadline

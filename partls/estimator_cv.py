@@ -46,7 +46,7 @@ class PartLSRegressorCV(PartLSRegressor):
     etas_ : (E,) array
         The values tried, the largest first.
     mse_path_ : (E, F) array
-        Mean squared error of each value on each held-out fold (over all targets).
+        Mean squared error of each value on each held-out fold (over all targets); NaN where Ctrl-C came before.
 
     Notes
     -----
@@ -104,31 +104,41 @@ class PartLSRegressorCV(PartLSRegressor):
         instance = self._instance(0.0, X, y, sample_weight)
         self.etas_ = _checked_etas(self.etas, instance)
         splits = list(check_cv(self.cv).split(X, y))
-        errors, weights, hurry = [], [], False
-        for train, test in counted(splits, len(splits), "folds", bool(self.verbose)):
-            fold, hurry = self._fold_errors(instance, y, train, test, clock, hurry)
-            errors.append(fold)
-            weights.append(_weights(instance)[test].sum())
-        self.mse_path_ = np.column_stack(errors)
-        self.eta_ = float(self.etas_[np.argmin(np.average(self.mse_path_, axis=1, weights=weights))])
+        self.mse_path_ = np.full((len(self.etas_), len(splits)), np.nan)
+        weights, hurry = np.array([_weights(instance)[test].sum() for _, test in splits]), False
+        for f, (train, test) in enumerate(counted(splits, len(splits), "folds", bool(self.verbose))):
+            if not hurry:
+                self.mse_path_[:, f], hurry = self._fold_errors(instance, y, train, test, clock)
+        self.eta_ = float(self.etas_[_least(self.mse_path_, weights)])
         return self._fit_at(self.eta_, X, y, instance.sample_weight, time_limit=clock.left(), hurry=hurry)
 
-    def _fold_errors(self, instance: Instance, y: Floats, train: Any, test: Any, clock: _Clock, hurry: bool
+    def _fold_errors(self, instance: Instance, y: Floats, train: Any, test: Any, clock: _Clock
                      ) -> tuple[Floats, bool]:
-        """Return the mean squared error on held-out rows for each eta, and whether Ctrl-C has been pressed."""
+        """Return the mean squared error on held-out rows for each eta, and whether Ctrl-C has been pressed.
+
+        What was not reached before Ctrl-C is NaN.
+        """
         weights = _weights(instance)
         targets = y.reshape(len(y), -1)
-        total = np.zeros(len(self.etas_))
-        for target in targets.T:
+        errors = np.full((len(self.etas_), targets.shape[1]), np.nan)
+        for t, target in enumerate(targets.T):
             path = EtaPath(instance.replace(X=instance.X[train], y=target[train], sample_weight=weights[train]))
             found: Result | None = None
             for e, eta in enumerate(self.etas_):
-                found = path.solve(eta, found, self.signs, **self._search_options(clock.left(), hurry))
-                hurry |= found.status is Status.INTERRUPTED
+                found = path.solve(eta, found, self.signs, **self._search_options(clock.left(), hurry=False))
                 coef, intercept = path.restore(found)
                 squares = np.square(target[test] - instance.X[test] @ coef - intercept)
-                total[e] += weights[test] @ squares / (weights[test].sum() or 1.0)
-        return total / targets.shape[1], hurry
+                errors[e, t] = weights[test] @ squares / (weights[test].sum() or 1.0)
+                if found.status is Status.INTERRUPTED:
+                    return errors.mean(axis=1), True
+        return errors.mean(axis=1), False
+
+
+def _least(errors: Floats, weights: Floats) -> int:
+    """Return the eta of least error over the folds that are complete, else over what there is of the first."""
+    complete = np.isfinite(errors).all(axis=0)
+    means = np.average(errors[:, complete], axis=1, weights=weights[complete]) if complete.any() else errors[:, 0]
+    return 0 if np.isnan(means).all() else int(np.nanargmin(means))
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any
 from weakref import WeakSet
 
+_LENT = threading.local()
 _RINGING: WeakSet[futures.Future[Any]] = WeakSet()  # these tell the main thread when they are done
 
 
@@ -47,14 +48,14 @@ class Keyboard:
 
 @contextmanager
 def keyboard() -> Iterator[Keyboard]:
-    """Return the keyboard of this run: that of the call around it, if there is one.
+    """Return the keyboard of this run: that of the call around it, if there is one, or the one lent to this thread.
 
     Python delivers Ctrl-C to the main thread alone, and a program that handles it by itself keeps its own way: then
     ``KeyboardInterrupt`` may still be raised anywhere.
     """
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread():
-        yield Keyboard()
+        yield getattr(_LENT, "keyboard", None) or Keyboard()
     elif isinstance(outer := getattr(before, "__self__", None), Keyboard):
         yield outer
     elif before is not signal.default_int_handler:
@@ -68,6 +69,16 @@ def keyboard() -> Iterator[Keyboard]:
         finally:
             mine.installed = False
             signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def lent(keyboard: Keyboard) -> Iterator[None]:
+    """Let the runs of this thread end with a keyboard that another thread presses."""
+    _LENT.keyboard = keyboard
+    try:
+        yield
+    finally:
+        del _LENT.keyboard
 
 
 @contextmanager
@@ -98,8 +109,9 @@ def wait(pending: Collection[futures.Future[Any]], seconds: float) -> None:
         futures.wait(pending, seconds)
         return
     awaited, until = {signal.SIGINT, signal.SIGURG}, time.perf_counter() + seconds
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, awaited)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, awaited)  # in here, for it may raise what came before it
         for future in pending:
             if future not in _RINGING:
                 _RINGING.add(future)

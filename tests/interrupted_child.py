@@ -47,6 +47,13 @@ def fit(**options: Any) -> Any:
         return model.fit(*HARD[:2]).result_
 
 
+def cross_validate() -> Any:
+    model = partls.PartLSRegressorCV(HARD[2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(*HARD[:2]).result_
+
+
 SCENARIOS: dict[str, Callable[[], partls.Result]] = {
     "search": lambda: partls.solve(*HARD, progress=watch),
     "large": lambda: partls.solve(*LARGE, progress=watch),
@@ -67,6 +74,7 @@ SCENARIOS: dict[str, Callable[[], partls.Result]] = {
         *HARD, progress=watch, method="alternating", n_starts=10**6, n_jobs=2
     ),
     "estimator": fit,
+    "cross-validation": cross_validate,
 }
 
 

@@ -283,11 +283,12 @@ def test_a_limit_leaves_a_proof_of_the_root_alone(folder: Path) -> None:
     assert document("verify", "proof.json", *hard[1:], "--gap", "1")["verified"]
 
 
-def test_the_end_that_a_batch_system_announces_is_a_ctrl_c(folder: Path) -> None:
+@pytest.mark.parametrize("ctrl_c", ["default_int_handler", "SIG_IGN"])  # the second in the background of a script
+def test_the_end_that_a_batch_system_announces_is_a_ctrl_c(ctrl_c: str, folder: Path) -> None:
     arguments = ["partls", *hard_files(folder), "--time-limit", "300", "--out", "model.json", "--json"]
     script = (
         "import os, signal, sys, threading, time\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        f"signal.signal(signal.SIGINT, signal.{ctrl_c})\n"
         "def end():\n"
         "    while signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:\n"
         "        time.sleep(0.01)\n"

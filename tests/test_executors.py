@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -201,6 +203,18 @@ def test_ctrl_c_returns_the_incumbent(processes: ProcessPoolExecutor, small_task
     assert result.status is Status.INTERRUPTED
     assert 400 < result.n_nodes < alone()[2]
     assert 0 < result.lower_bound <= solved().objective * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("executor", ["fork", "spawn", "loky"])
+def test_a_terminals_ctrl_c_which_the_workers_hear_too_returns_the_incumbent(executor: str) -> None:
+    """A process group of its own is interrupted as a whole."""
+    root = Path(__file__).parents[1]
+    command = [sys.executable, "-W", "ignore", str(root / "tests" / "interrupted_group.py"), executor]
+    done = subprocess.run(
+        command, text=True, timeout=100, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(root)},
+        start_new_session=True,
+    )
+    assert done.stdout.split() == ["INTERRUPTED", "True"]
 
 
 def test_a_killed_process_ends_the_search_with_its_checkpoint(small_tasks: None, tmp_path: Path) -> None:

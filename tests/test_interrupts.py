@@ -14,16 +14,21 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, nullcontext
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import partls
 from formulations.signs import SignPattern
 from partls import Status
-from partls.interrupts import Keyboard, wait
+from partls.eta_path import EtaPath
+from partls.explain import bootstrap
+from partls.interrupts import Keyboard, lent, wait
 from partls.interrupts import keyboard as listening
 from partls.search.workers import DaemonThreads
 from relaxations.bound import Bound, Bounder
@@ -125,7 +130,7 @@ def test_ctrl_c_at_a_few_instants_returns_a_model() -> None:
 @pytest.mark.slow
 def test_ctrl_c_at_a_hundred_instants_returns_a_model_within_a_second() -> None:
     with child() as process:
-        answers = [process.interrupted(*instant) for instant in instants(0, 135)]
+        answers = [process.interrupted(*instant) for instant in instants(0, 144)]
     for answer in answers:
         check(answer)
     pressed = sorted((answer for answer in answers if answer["pressed"] is not None), key=lambda a: a["seconds"])
@@ -273,6 +278,97 @@ def test_a_second_press_while_waiting_raises(keyboard: None) -> None:
             timer.join()
             assert keys.pressed
     assert not signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+@on_linux
+def test_an_interrupt_between_two_statements_leaves_nothing_blocked(
+    keyboard: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change = signal.pthread_sigmask
+
+    def interrupted(how: int, signals: Any) -> Any:
+        before = change(how, signals)
+        if signals and how == signal.SIG_BLOCK:
+            raise KeyboardInterrupt  # as Python raises what came before the change, after it
+        return before
+
+    monkeypatch.setattr(signal, "pthread_sigmask", interrupted)
+    never: Future[None] = Future()
+    with listening(), pytest.raises(KeyboardInterrupt):
+        wait([never], 1e6)
+    assert not change(signal.SIG_BLOCK, [])
+
+
+def test_a_thread_ends_with_the_keyboard_lent_to_it() -> None:
+    keys, seen = Keyboard(), []
+
+    def work() -> None:
+        with lent(keys), listening() as found:
+            seen.append(found is keys)
+        with listening() as found:
+            seen.append(found is keys)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [True, False]
+
+
+def test_ctrl_c_ends_the_resamples_at_work_in_threads(keyboard: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = correlated(3)
+    result = partls.solve(case.X, case.y, case.labels)
+    ended: queue.SimpleQueue[bool] = queue.SimpleQueue()
+    begun = threading.Event()
+
+    def endless(*_: Any, **__: Any) -> Any:
+        with listening() as keys:
+            begun.set()
+            for _ in range(3000):
+                if keys.pressed:
+                    break
+                time.sleep(0.01)
+            ended.put(keys.pressed)
+        return SimpleNamespace(status=Status.INTERRUPTED)
+
+    def press() -> None:
+        begun.wait()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr("partls.explain.stability.solve_instance", endless)
+    threading.Thread(target=press, daemon=True).start()
+    with pytest.raises(KeyboardInterrupt):
+        bootstrap(result, n_resamples=4, n_jobs=2)
+    assert ended.get(timeout=60)
+
+
+@pytest.mark.parametrize("n_targets", [1, 2])
+@pytest.mark.parametrize("call", [1, 3, 6])
+def test_ctrl_c_ends_cross_validation_with_the_folds_that_are_complete(
+    call: int, n_targets: int, keyboard: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three values of eta on three folds: a press in the first fold, early and late, or in the second."""
+    case, calls, solve = correlated(3), count(1), EtaPath.solve
+
+    def pressing(self: EtaPath, *args: Any, **options: Any) -> Any:
+        if next(calls) == call:
+            signal.raise_signal(signal.SIGINT)
+        return solve(self, *args, **options)
+
+    monkeypatch.setattr(EtaPath, "solve", pressing)
+    model = partls.PartLSRegressorCV(case.labels, etas=[0.0, 1.0, 100.0], cv=3, ungrouped="free")
+    y = np.column_stack([case.y, -case.y])[:, :n_targets]
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model.fit(case.X, y if n_targets > 1 else case.y)
+    complete, reached = divmod(call, 3 * n_targets)
+    known = np.isfinite(model.mse_path_)
+    assert known[:, :complete].all() and not known[:, complete + 1:].any()
+    assert known[:, complete].sum() == (max(reached - 3 * (n_targets - 1), 0) if complete < 3 else 0)
+    if complete:
+        assert model.eta_ == model.etas_[np.argmin(model.mse_path_[:, 0])]
+    elif known.any():
+        assert model.eta_ == model.etas_[np.nanargmin(model.mse_path_[:, 0])]
+    else:
+        assert model.eta_ == model.etas_[0]
 
 
 def test_a_raised_interrupt_still_ends_the_run_in_good_order(monkeypatch: pytest.MonkeyPatch) -> None:

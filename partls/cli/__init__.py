@@ -62,6 +62,8 @@ def options(
 def main() -> None:
     """Run the command line."""
     make_usable()
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as scripts start what they leave in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))  # a batch system's Ctrl-C
     try:
         app()

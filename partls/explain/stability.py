@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from formulations.data import Floats
 from formulations.instance import Instance
 from partls.explain.report import SIGN, Report, name, number, percent, table
+from partls.interrupts import Keyboard, lent
 from partls.options import nonnegative
 from partls.progress import counted
 from partls.result import Result, Status
@@ -72,9 +74,10 @@ def bootstrap(result: Result, *, n_resamples: int = 200, signs: Any = None, n_jo
     end = time.perf_counter() + (np.inf if limit is None else limit)
     draws = _draws(check_random_state(random_state), result.instance, n_resamples, end)
     # The limit on BLAS threads is the process's own: set it once, around all threads.
-    with single_threaded_blas():
+    keys = Keyboard()
+    with single_threaded_blas(), _pressing(keys):
         fits = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
-            delayed(_refit)(result, draw, signs) for draw in draws
+            delayed(_refit)(result, draw, signs, keys) for draw in draws
         )
         betas = np.array(list(counted(fits, n_resamples, "resamples", progress))).reshape(-1, result.instance.n_groups)
     rows = tuple(_row(result, k, betas[:, k]) for k in range(result.instance.n_groups))
@@ -93,8 +96,19 @@ def _draws(generator: Any, instance: Instance, n_resamples: int, end: float) -> 
         yield weights
 
 
-def _refit(result: Result, weights: Floats, signs: Any) -> Floats:
-    found = solve_instance(result.instance.replace(sample_weight=weights), signs=signs, warm_start=result)
+@contextmanager
+def _pressing(keys: Keyboard) -> Iterator[None]:
+    """Hand Ctrl-C on to the fits at work in threads, which would go on without it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        keys.press()
+        raise
+
+
+def _refit(result: Result, weights: Floats, signs: Any, keys: Keyboard) -> Floats:
+    with lent(keys):
+        found = solve_instance(result.instance.replace(sample_weight=weights), signs=signs, warm_start=result)
     if found.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
     return found.beta

@@ -28,7 +28,8 @@ def leaf(reduction: Reduction, signs: SignPattern, start: Incumbent | None = Non
     return Incumbent(reduction.objective(v) / reduction.scale, v)
 
 
-def interpolating(reduction: Reduction, root: SignPattern, tolerance: float) -> Incumbent | None:
+def interpolating(reduction: Reduction, root: SignPattern, tolerance: float, is_over: Callable[[], bool]
+                  ) -> Incumbent | None:
     """Return a solution of zero error, if a few sign patterns around that of the shortest solution hold one.
 
     With more columns than rows and no L1 penalty many sign patterns reach zero, and nothing can beat it: one
@@ -41,8 +42,10 @@ def interpolating(reduction: Reduction, root: SignPattern, tolerance: float) -> 
     if shortest is None:
         return None
     group_signs = np.array(round_to_signs(shortest, labels, root).values)
-    tried = set()
+    tried: set[tuple[int, ...]] = set()
     for _ in range(_PATTERNS if R.shape[1] > _PLENTY * R.shape[0] else 1):
+        if tried and is_over():
+            break
         tried.add(tuple(group_signs))
         v, opposed = _exact_within(reduction, group_signs[labels], shortest)
         if v is not None:
@@ -105,7 +108,8 @@ def compiled_incumbent(grouped: GroupedProblem, root: SignPattern, candidates: l
     return Incumbent(float(bounds[0]), best)
 
 
-def exact_fit_nearby(reduction: Reduction, root: SignPattern, incumbent: Incumbent, tolerance: float) -> Incumbent:
+def exact_fit_nearby(reduction: Reduction, root: SignPattern, incumbent: Incumbent, tolerance: float,
+                     is_over: Callable[[], bool] = lambda: False) -> Incumbent:
     """Return a better solution from the patterns next to the incumbent's, stopping at the first of zero error.
 
     For data with more columns than rows, where about half of all patterns may fit exactly.
@@ -115,6 +119,8 @@ def exact_fit_nearby(reduction: Reduction, root: SignPattern, incumbent: Incumbe
     sums = np.abs(np.bincount(reduction.labels, incumbent.v, reduction.n_groups))
     least = [k for k in np.argsort(sums) if root[k] == 0][:_NEARBY]
     for k in [None, *least]:
+        if k is not None and is_over():
+            break
         pattern = signs if k is None else SignPattern((*signs.values[:k], -signs[k], *signs.values[k + 1 :]))
         best = min(best, leaf(reduction, pattern), key=lambda found: found.value)
         if best.value <= tolerance:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from formulations.signs import SignPattern
+from partls.exceptions import WorkersLost
 from partls.progress import SearchProgress
 from partls.result import Status
 from partls.search.checkpoint import SearchState
@@ -164,6 +165,10 @@ class TreeSearch:
                 progress.update(self._counts["nodes"], len(self._open), *self._in_original_units(self._estimate()))
         except KeyboardInterrupt:  # an observer's wish
             self._limit = Status.INTERRUPTED
+        except WorkersLost:
+            if not self._keyboard.pressed:  # a terminal's Ctrl-C may end the workers, too
+                raise
+            self._limit = Status.INTERRUPTED
         finally:
             self._end(crew)
 
@@ -279,7 +284,10 @@ class TreeSearch:
                 crew.close()
         hurried = self._limit in (Status.TIME_LIMIT, Status.INTERRUPTED)
         for handed in list(self._in_hand):
-            result = crew.wait(handed.ticket, 0.0) if crew and hurried and handed.ticket is not None else None
+            result = None
+            if crew and hurried and handed.ticket is not None:
+                with suppress(KeyboardInterrupt, WorkersLost):  # what ended a worker: its subtree stays open
+                    result = crew.wait(handed.ticket, 0.0)
             self._merge(result or Exploration(self._incumbent, open=[handed.subtree]))
 
     # Bounds and limits

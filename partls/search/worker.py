@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from partls.exceptions import InvalidInput
+from partls.interrupts import keyboard
 from partls.search.crew import Task
 from partls.search.explorers import Explorers, SearchProblem
 from partls.search.subtree import Exploration
@@ -46,9 +47,12 @@ class Report:
 
 
 def carry_out(order: Order, problem: SearchProblem | bytes | None) -> Report:
-    """Explore the tasks of an order; ``problem`` may be left out once this process has seen it."""
+    """Explore the tasks of an order; ``problem`` may be left out once this process has seen it.
+
+    A terminal's Ctrl-C reaches this process too: the one that has sent the order ends the search.
+    """
     refuse(worker_name(), versions(), order.versions)
-    with single_threaded_blas():
+    with keyboard(), single_threaded_blas():
         explorers = _known(order.key, problem)
         return Report() if explorers is None else _explored(explorers, order)
 
