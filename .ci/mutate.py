@@ -71,7 +71,10 @@ AREAS: dict[str, Choice] = {  # what is mutated, and the tests that have to noti
     "relaxations/certify_lift.py": ("tests/test_lift_bounds.py", "test"),
     "relaxations/certify_perspective.py": ("tests/test_perspective_bounds.py", "test"),
     "partls/branch_and_bound.py": SEARCH,
-    "partls/enumeration.py": ("tests/test_enumeration.py", "tests/test_exact.py", "test"),
+    "partls/enumeration.py": (
+        "tests/test_enumeration.py", "tests/test_limits.py", "tests/test_options.py", "tests/test_exact.py",
+        "oracle or best or solved_again or known or bound_is or time or patterns or enumerat or keep",
+    ),
     "partls/interrupts.py": (
         "tests/test_interrupts.py", "tests/test_limits.py", "tests/test_alternating.py",
         "press or call or program or other_threads or solver or waiting or interrupt",

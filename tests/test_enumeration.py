@@ -97,6 +97,23 @@ def test_the_best_the_few_best_and_all_are_those_of_the_oracle(make: Callable[[i
     assert found == {signs: same_optimum(objective, case.y) for signs, objective in oracle.objectives.items()}
 
 
+@pytest.mark.parametrize("work", [1.0, 4000.0])  # blocks of one pattern and of a few
+@pytest.mark.parametrize("make", [wide, large_groups, ill_conditioned])
+def test_the_few_best_of_many_blocks_are_those_of_the_oracle(
+    make: Callable[[int], Tiny], work: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(enumeration, "_BLOCK_WORK", work)
+    for seed in range(5):
+        case = make(seed)
+        oracle = brute_force(case.X, case.y, case.labels)
+        for n in (1, 4, 7):
+            result = listed(case, keep=n)
+            check(result, case, oracle)
+            for solution, objective in zip(result.solutions, sorted(oracle.objectives.values())[:n], strict=True):
+                assert solution.objective == same_optimum(objective, case.y)
+        assert listed(case, keep="best").solutions == ()
+
+
 @pytest.mark.parametrize("make", CASES.values(), ids=CASES)
 def test_every_bound_is_below_the_optimum_of_its_pattern(make: Callable[[int], Tiny]) -> None:
     """Also the bounds nobody asked to confirm: they are what rules their patterns out."""
