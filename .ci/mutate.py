@@ -77,7 +77,7 @@ AREAS: dict[str, Choice] = {  # what is mutated, and the tests that have to noti
     ),
     "partls/interrupts.py": (
         "tests/test_interrupts.py", "tests/test_limits.py", "tests/test_alternating.py",
-        "press or call or program or other_threads or solver or waiting or interrupt",
+        "press or call or program or thread or solver or waiting or interrupt or dropped or resamples",
     ),
     "partls/search/tree.py": SEARCH,
     "partls/search/subtree.py": SEARCH,

@@ -28,7 +28,7 @@ from formulations.signs import SignPattern
 from partls import Status
 from partls.eta_path import EtaPath
 from partls.explain import bootstrap
-from partls.interrupts import Keyboard, lent, wait
+from partls.interrupts import Keyboard, lent, raising, wait
 from partls.interrupts import keyboard as listening
 from partls.search.workers import DaemonThreads
 from relaxations.bound import Bound, Bounder
@@ -188,6 +188,23 @@ def test_a_program_keeps_its_own_way_with_ctrl_c(keyboard: None) -> None:
     with listening() as keys:
         signal.raise_signal(signal.SIGINT)
         assert heard == [signal.SIGINT] and not keys.pressed
+
+
+def test_work_that_can_be_dropped_is_interrupted_at_once(keyboard: None) -> None:
+    def own(number: int, frame: Any) -> None:
+        """Do nothing."""
+
+    with listening() as keys:
+        with pytest.raises(KeyboardInterrupt), raising(keys):
+            signal.raise_signal(signal.SIGINT)
+        assert not keys.pressed
+        signal.raise_signal(signal.SIGINT)
+        assert keys.pressed
+        with pytest.raises(KeyboardInterrupt), raising(keys):
+            pytest.fail("the run is to end")
+    signal.signal(signal.SIGINT, own)
+    with listening() as keys, raising(keys):
+        assert signal.getsignal(signal.SIGINT) is own
 
 
 def test_other_threads_touch_no_handler(keyboard: None) -> None:
@@ -378,12 +395,12 @@ def test_a_raised_interrupt_still_ends_the_run_in_good_order(monkeypatch: pytest
 
     case = correlated(3, n_rows=60, n_columns=40, n_groups=16)
 
-    def raising(*_: Any) -> None:
+    def interrupted(*_: Any) -> None:
         monkeypatch.undo()
         raise KeyboardInterrupt
 
     monkeypatch.setattr(tree, "_FIRST_WORK", 0.0)
-    monkeypatch.setattr(Threads, "wait", raising)
+    monkeypatch.setattr(Threads, "wait", interrupted)
     result = partls.solve(case.X, case.y, case.labels, method="bnb", relaxation="unconstrained")
     assert result.status is Status.INTERRUPTED
     assert result.audit().passed
