@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+import warnings
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -75,13 +76,14 @@ def bootstrap(result: Result, *, n_resamples: int = 200, signs: Any = None, n_jo
     draws = _draws(check_random_state(random_state), result.instance, n_resamples, end)
     # The limit on BLAS threads is the process's own: set it once, around all threads.
     keys = Keyboard()
-    with single_threaded_blas(), _pressing(keys):
+    with single_threaded_blas():
         fits = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
             delayed(_refit)(result, draw, signs, keys) for draw in draws
         )
-        betas = np.array(list(counted(fits, n_resamples, "resamples", progress))).reshape(-1, result.instance.n_groups)
-    rows = tuple(_row(result, k, betas[:, k]) for k in range(result.instance.n_groups))
-    return Stability(rows, betas)
+        with _ended_by_ctrl_c(fits, keys):
+            rows = list(counted(fits, n_resamples, "resamples", progress))
+    betas = np.array(rows).reshape(-1, result.instance.n_groups)
+    return Stability(tuple(_row(result, k, betas[:, k]) for k in range(result.instance.n_groups)), betas)
 
 
 def _draws(generator: Any, instance: Instance, n_resamples: int, end: float) -> Iterator[Floats]:
@@ -97,12 +99,15 @@ def _draws(generator: Any, instance: Instance, n_resamples: int, end: float) -> 
 
 
 @contextmanager
-def _pressing(keys: Keyboard) -> Iterator[None]:
+def _ended_by_ctrl_c(fits: Generator[Floats, None, None], keys: Keyboard) -> Iterator[None]:
     """Hand Ctrl-C on to the fits at work in threads, which would go on without it."""
     try:
         yield
     except KeyboardInterrupt:
         keys.press()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # joblib's advice how to cancel fewer
+            fits.close()
         raise
 
 
