@@ -136,7 +136,7 @@ class PartLSRegressorCV(PartLSRegressor):
 
 def _least(errors: Floats, weights: Floats) -> int:
     """Return the eta of least error over the folds that are complete, else over what there is of the first."""
-    complete = np.isfinite(errors).all(axis=0)
+    complete = ~np.isnan(errors).any(axis=0) & (weights > 0)
     means = np.average(errors[:, complete], axis=1, weights=weights[complete]) if complete.any() else errors[:, 0]
     return 0 if np.isnan(means).all() else int(np.nanargmin(means))
 

@@ -393,6 +393,23 @@ def test_ctrl_c_ends_cross_validation_with_the_folds_that_are_complete(
         assert model.eta_ == model.etas_[0]
 
 
+def test_ctrl_c_after_a_fold_without_weight_leaves_a_model(keyboard: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    case, calls, solve = correlated(3), count(1), EtaPath.solve
+
+    def pressing(self: EtaPath, *args: Any, **options: Any) -> Any:
+        if next(calls) == 4:  # in the second fold
+            signal.raise_signal(signal.SIGINT)
+        return solve(self, *args, **options)
+
+    monkeypatch.setattr(EtaPath, "solve", pressing)
+    weights = np.ones(len(case.y))
+    weights[: -(-len(case.y) // 3)] = 0.0
+    model = partls.PartLSRegressorCV(case.labels, etas=[0.0, 1.0, 100.0], cv=3, ungrouped="free")
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model.fit(case.X, case.y, weights)
+    assert model.eta_ in model.etas_
+
+
 def test_a_raised_interrupt_still_ends_the_run_in_good_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """A program with a handler of its own, which raises while this thread waits for others."""
     from partls.search import tree

@@ -74,8 +74,8 @@ def bootstrap(result: Result, *, n_resamples: int = 200, signs: Any = None, n_jo
     limit = nonnegative("time_limit", time_limit)
     end = time.perf_counter() + (np.inf if limit is None else limit)
     draws = _draws(check_random_state(random_state), result.instance, n_resamples, end)
-    # The limit on BLAS threads is the process's own: set it once, around all threads.
     keys = Keyboard()
+    # The limit on BLAS threads is the process's own: set it once, around all threads.
     with single_threaded_blas():
         fits = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
             delayed(_refit)(result, draw, signs, keys) for draw in draws
