@@ -7,6 +7,8 @@ import gc
 import gzip
 import io
 import os
+import sys
+import time
 import zipfile
 from decimal import Decimal
 from pathlib import Path
@@ -450,6 +452,45 @@ def test_a_row_longer_than_a_block_is_read_once(tmp_path: Path) -> None:
         seen = np.concatenate([batch["a"].to_numpy() for batch in table.batches(["a", "y"])])
         np.testing.assert_array_equal(seen, np.arange(180_000))
     np.testing.assert_array_equal(rows(path, drop=["c"], memory=1024).y, np.arange(180_000) % 7)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_no_file_is_closed_under_a_thread_that_may_read_it(
+    packed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread of Arrow that reads a little late would take its bytes from the file opened next, under that number."""
+    content = "\n".join(["a,c,y", *(f"{i},{'x' * 99},{i % 7}" for i in range(100_000))]).encode()
+    table = open_table(text(tmp_path / "d.csv", gzip.compress(content, 1) if packed else content))
+    closed: list[object] = []
+
+    class File(pa.OSFile):
+        def close(self) -> None:
+            closed.append(self)
+
+    class Unpacked(pa.CompressedInputStream):
+        def close(self) -> None:
+            closed.append(self)
+
+    def descriptors() -> int:  # of the table that are open; only Linux tells
+        if sys.platform != "linux":
+            return 0
+        return sum("d.csv" in os.path.realpath(f"/proc/self/fd/{number}") for number in os.listdir("/proc/self/fd"))
+
+    monkeypatch.setattr(pa, "OSFile", File)
+    monkeypatch.setattr(pa, "CompressedInputStream", Unpacked)
+    for _ in range(20):
+        batches = table.batches(["a", "y"])
+        next(batches)
+        assert table.share_read is not None
+        assert descriptors() or sys.platform != "linux"
+        batches.close()
+    assert closed == [] and table.share_read is None
+    del batches
+    gc.collect()
+    deadline = time.monotonic() + 60
+    while descriptors() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert descriptors() == 0  # the last thread to read has closed them
 
 
 def test_a_block_holds_many_rows_of_a_wide_file(tmp_path: Path) -> None:

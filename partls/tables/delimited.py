@@ -129,7 +129,11 @@ class DelimitedTable(Table):
     @contextmanager
     def _opened(self, source: Any, columns: Sequence[str] | None = None, *, block: int, threads: bool = True,
                 invalid: Any = None) -> Iterator[csv.CSVStreamingReader]:
-        """Parse a source of bytes; what goes wrong with it meanwhile is told in the user's terms."""
+        """Parse a source of bytes; what goes wrong with it meanwhile is told in the user's terms.
+
+        The source is let go of, not closed: a thread of Arrow that is about to read would find the next file opened
+        under the same number and take bytes of its beginning. The last to hold the source closes it.
+        """
         import pyarrow as pa
         from pyarrow import csv
 
@@ -141,10 +145,12 @@ class DelimitedTable(Table):
             strings_can_be_null=True, decimal_point=self._decimal, column_types=self._types, include_columns=columns
         )
         try:
-            with source, csv.open_csv(source, read, parse, convert) as reader:
+            with csv.open_csv(source, read, parse, convert) as reader:
                 yield reader
         except (pa.ArrowInvalid, UnicodeDecodeError, OSError) as error:
             raise self._explained(error) from None
+        finally:
+            self._position = None
 
     def _stream(self) -> pa.NativeFile:
         """Return the bytes of the file, unpacked."""
