@@ -1,8 +1,9 @@
 """Write a certificate of optimality: after the search, sign boxes and a dual point for each, as exact rationals.
 
 The proof pass walks the tree once more with the answer known, so that it closes boxes as early as the relaxation can.
-The point of each closed box is refined from the exact residual of its normal equations until the price that
-``partls.verify`` puts on the rest vanishes. Every bound written is the verifier's own.
+Most boxes close with room to spare, and the solution in floating point, cut to a few digits, proves as much. Where it
+does not, it is refined from the exact residual of its normal equations until the price that ``partls.verify`` puts on
+the rest vanishes. Every bound written is the verifier's own.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 
@@ -33,7 +35,8 @@ from relaxations.strengthened import StrengthenedBounder
 
 _PAYS = 0.1  # of the first gap: a stronger bound that closes less is not worth its time
 _SHARE = 0.5  # of the tolerance: boxes closed with this much to spare leave the rest to rounding
-_SPARE_BITS = 70  # of a dual point, beyond those that the reach of the coefficients and the size of the objective take
+# Of a dual point, beyond those that the reach of the coefficients and the size of the objective take.
+_FEW_BITS, _SPARE_BITS = 24, 70  # at first, and refined
 _LIMITS = (40, 20, LOWEST_LIMIT)  # powers of two tried where columns depend on each other
 _EXACT_COLUMNS = 40  # up to which definiteness is looked for by exact elimination
 _EIGENVALUES = (60, 90, 120, 180, 240)
@@ -140,11 +143,10 @@ class _Proof:
             yield self.first_leaf()
             return
         bounder, strong = ActiveSetBounder(reduction), self._strong_bounder()
-        open_boxes = [self._root]
+        open_boxes = [(self._root, bounder.bound(self._padded(self._root)))]
         while open_boxes:
             self._look_at_the_clock()
-            signs = open_boxes.pop()
-            bound = bounder.bound(self._padded(signs))
+            signs, bound = open_boxes.pop()
             if bound.value >= self._cutoff or signs.is_complete:
                 yield self._leaf(signs, bound)
                 continue
@@ -154,8 +156,7 @@ class _Proof:
                     yield self._leaf(signs, stronger, strengthened=signs.undecided)
                     continue
             assert bound.coef is not None  # this relaxation always has a point
-            k = self._branch_group(signs, bound.coef, bounder)
-            open_boxes += [signs.fix(k, -1), signs.fix(k, 1)]
+            open_boxes += self._halves(signs, bound.coef, bounder)
 
     def _strong_bounder(self) -> Bounder | None:
         """Return the bound that a strong L2 penalty gives, if it closes a good part of the first gap; else None."""
@@ -176,15 +177,19 @@ class _Proof:
         if time.monotonic() > self._deadline:
             raise _OutOfTime
 
-    def _branch_group(self, signs: SignPattern, v: Floats, bounder: ActiveSetBounder) -> int:
+    def _halves(self, signs: SignPattern, v: Floats, bounder: ActiveSetBounder) -> list[tuple[SignPattern, Bound]]:
+        """Return the two boxes of the group whose signs raise the bound most, with their bounds."""
         reduction = self._reduction
         nu = violations(v, reduction.labels, reduction.n_groups)
         groups = [k for k in signs.undecided if nu[k] > 0] or list(signs.undecided)
 
-        def try_child(k: int, sign: int) -> float:
-            return bounder.bound(self._padded(signs.fix(k, sign))).value
+        @cache
+        def half(k: int, sign: int) -> tuple[SignPattern, Bound]:
+            box = signs.fix(k, sign)
+            return box, bounder.bound(self._padded(box))
 
-        return StrongBranching().choose(groups, v, reduction.labels, try_child)
+        k = StrongBranching().choose(groups, v, reduction.labels, lambda k, sign: half(k, sign)[1].value)
+        return [half(k, -1), half(k, 1)]
 
     def _restored(self, v: Floats) -> Floats:
         coef, intercept = self._reduction.restore(v)
@@ -218,7 +223,19 @@ class _Proof:
     def _boxes(self, leaves: Sequence[_Leaf], claim: _Claim) -> list[Box]:
         """Return the boxes with the bounds that the verifier proves; none if a system is too large for rationals."""
         reach = self._checker.reach(self._objective, claim.eigenvalue, claim.limit)
-        points = self._rational(leaves) if claim.rational else self._dyadic(leaves, self._precision(reach))
+        if claim.rational:
+            return self._proved(leaves, self._rational(leaves), reach)
+        precision = self._precision(reach)
+        rough = self._points.rounded([leaf.relaxed for leaf in leaves], max(precision - _SPARE_BITS + _FEW_BITS, 0))
+        boxes = self._proved(leaves, rough, reach)
+        short = [i for i, box in enumerate(boxes) if box.bound < self._objective]
+        some = [leaves[i] for i in short]
+        for i, box in zip(short, self._proved(some, self._refined(some, precision), reach), strict=True):
+            boxes[i] = max(boxes[i], box, key=lambda box: box.bound)
+        return sorted(boxes, key=lambda box: box.denominator)  # numbers of a length are read fastest together
+
+    def _proved(self, leaves: Sequence[_Leaf], points: Sequence[Point], reach: list[Fraction | None]) -> list[Box]:
+        """Return the boxes with the bounds of their points; none without points."""
         if not points:
             return []
         boxes = [
@@ -228,12 +245,12 @@ class _Proof:
         proved = self._checker.bounds(boxes, reach)
         return [replace(box, bound=_below(value)) for box, value in zip(boxes, proved, strict=True)]
 
-    def _dyadic(self, leaves: Sequence[_Leaf], precision: int) -> list[Point]:
+    def _refined(self, leaves: Sequence[_Leaf], precision: int) -> list[Point]:
         points: list[Point] = []
         while len(points) < len(leaves):
             self._look_at_the_clock()
             some = leaves[len(points) : len(points) + AT_ONCE]
-            points += self._points.dyadic([leaf.relaxed for leaf in some], precision)
+            points += self._points.refined([leaf.relaxed for leaf in some], precision)
         return points
 
     def _rational(self, leaves: Sequence[_Leaf]) -> list[Point]:

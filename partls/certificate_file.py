@@ -14,7 +14,7 @@ import math
 import os
 import zlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -74,7 +74,8 @@ class Certificate:
 
     def document(self) -> dict[str, Any]:
         """Return the sealed document, ready for JSON."""
-        return sealed({"format": FORMAT, "version": VERSION, **asdict(self)})
+        parts = {"problem": vars(self.problem), "boxes": [vars(box) for box in self.boxes]}
+        return sealed({"format": FORMAT, "version": VERSION, **vars(self), **parts})
 
 
 def sealed(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -47,7 +47,12 @@ class DualPoints:
         self._instance, self._checker, self._labels = instance, checker, instance.partition.labels
         self._shift = np.append(instance._x_shift, [0.0] * instance.fit_intercept)
 
-    def dyadic(self, solutions: Sequence[Relaxed], precision: int) -> list[Point]:
+    @staticmethod
+    def rounded(solutions: Sequence[Relaxed], precision: int) -> list[Point]:
+        """Return the solutions as they are, in units of ``2^-precision``."""
+        return [([_scaled(float(value), precision) for value in part.u], 2**precision) for part in solutions]
+
+    def refined(self, solutions: Sequence[Relaxed], precision: int) -> list[Point]:
         """Return the points of the supports in units of ``2^-precision``, as accurate as they become."""
         supports = [self._support(solution.u) for solution in solutions]
         turns = np.array([self._turned(solution) for solution in solutions])

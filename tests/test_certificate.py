@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import partls
-from partls import InvalidInput, SignPattern, Status, VerificationError, exact_integers
+from partls import InvalidInput, SignPattern, Status, VerificationError, certificate, exact_integers
 from partls.certificate_file import Box, Certificate, Problem, read_certificate, sealed
 from partls.cli import app
 from partls.dual_points import DualPoints, Relaxed
@@ -183,6 +183,27 @@ def test_a_hard_search_is_proved_within_a_few_megabytes(tmp_path: Path) -> None:
     assert (tmp_path / "c.json.gz").stat().st_size < (tmp_path / "c.json").stat().st_size < 2_000 * answer.n_boxes
 
 
+def test_points_are_refined_where_they_have_to_be_and_only_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A few digits prove what is far from a tie; without them every box is refined, and as much is proved."""
+    case = correlated(3, n_rows=60, n_columns=40, n_groups=10)
+    documents = {}
+    for bits in (certificate._FEW_BITS, -50):
+        monkeypatch.setattr(certificate, "_FEW_BITS", bits)
+        assert certified(case, tmp_path / "c.json").status is Status.OPTIMAL
+        documents[bits] = json.loads((tmp_path / "c.json").read_text())
+        check(case, tmp_path / "c.json")
+    few, all_refined = documents.values()
+    assert few["tolerance"] == all_refined["tolerance"] <= 1e-14 * few["objective"]
+    longest = max(box["denominator"] for box in all_refined["boxes"])
+    assert all(box["denominator"] == longest for box in all_refined["boxes"])
+    refined = [box for box in few["boxes"] if box["denominator"] == longest]
+    assert 1 <= len(refined) <= len(few["boxes"]) / 4
+    assert few["boxes"][-len(refined) :] == refined  # numbers of a length together
+    assert {box["signs"] for box in few["boxes"]} == {box["signs"] for box in all_refined["boxes"]}
+
+
 @pytest.mark.slow
 def test_a_proof_of_twenty_groups_is_small(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
@@ -269,7 +290,7 @@ def test_strengthened_points_are_as_sharp_as_the_relaxation() -> None:
     points = DualPoints(instance, checker)
     relaxed = Relaxed(u, (0, 1))
     reach = checker.reach(2 * found.estimate, 30, None)
-    for n, d in (points.dyadic([relaxed], 200)[0], points.rational(relaxed)):
+    for n, d in (points.refined([relaxed], 200)[0], points.rational(relaxed)):
         strong, plain = checker.bounds([Box("00", 0.0, d, n, True), Box("00", 0.0, d, n, False)], reach)
         assert float(strong) == pytest.approx(found.estimate, rel=1e-12)
         assert plain < strong
