@@ -45,7 +45,7 @@ PROOF: Choice = (
     "every_family or every_mutation or badly or last_bit or beforehand or every_method or unfinished or outlives or "
     "looser or own_data or other_sizes or mixed_signs or wrong_types or no_certificates or truncated or bomb or cover "
     "or both_gram or both_proofs or square_roots or digit or reach or size or theory or without_a_group or strong or "
-    "strengthened or far or hardly_counts or limit_is or given_up or stands_twice or given_as",
+    "strengthened or far or hardly_counts or limit_is or given_up or stands_twice or given_as or refined",
 )
 # What the quick choice lets pass is shown to all tests of its area, but those that start programs or wait for hours.
 WHOLE_SEARCH: Choice = (
