@@ -242,8 +242,11 @@ class _Proof:
             Box(spelled(leaf.signs), 0.0, d, n, bool(leaf.relaxed.strengthened))
             for leaf, (n, d) in zip(leaves, points, strict=True)
         ]
-        proved = self._checker.bounds(boxes, reach)
-        return [replace(box, bound=_below(value)) for box, value in zip(boxes, proved, strict=True)]
+        proved = []
+        for box, value in zip(boxes, self._checker.bounds(boxes, reach), strict=True):
+            self._look_at_the_clock()
+            proved.append(replace(box, bound=_below(value)))
+        return proved
 
     def _refined(self, leaves: Sequence[_Leaf], precision: int) -> list[Point]:
         points: list[Point] = []
