@@ -203,7 +203,10 @@ def run(sample: list[tuple[str, str, int]], clone: Path, limits: dict[Choice, fl
             break
         path = clone / module
         original = path.read_text()
-        source, difference = change(original, operator, occurrence)
+        try:
+            source, difference = change(original, operator, occurrence)
+        except AttributeError:  # Cosmic Ray does not know exceptions with a dot in their name
+            continue
         if EQUIVALENT.search(difference):
             continue
         path.write_text(source)

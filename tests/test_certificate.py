@@ -290,10 +290,13 @@ def test_strengthened_points_are_as_sharp_as_the_relaxation() -> None:
     points = DualPoints(instance, checker)
     relaxed = Relaxed(u, (0, 1))
     reach = checker.reach(2 * found.estimate, 30, None)
+    proved = []
     for n, d in (points.refined([relaxed], 200)[0], points.rational(relaxed)):
         strong, plain = checker.bounds([Box("00", 0.0, d, n, True), Box("00", 0.0, d, n, False)], reach)
         assert float(strong) == pytest.approx(found.estimate, rel=1e-12)
         assert plain < strong
+        proved.append(strong)
+    assert 0 <= proved[1] - proved[0] <= proved[1] * Fraction(1, 2**150)  # what 200 bits leave of the exact point's
 
 
 @pytest.mark.parametrize("penalty", ["l1", "l2"])
