@@ -40,8 +40,9 @@ SEARCH: Choice = (
     "more_nodes or (no_fault and everywhere and strong) or no_time_is_enough_for_a_model or loses_no or "
     "another_relaxation",
 )
+PROOFS = ("tests/test_verify.py", "tests/test_forged_certificate.py", "tests/test_certificate.py")
 PROOF: Choice = (
-    "tests/test_certificate.py",
+    *PROOFS,
     "every_family or every_mutation or badly or last_bit or beforehand or every_method or unfinished or outlives or "
     "looser or own_data or other_sizes or mixed_signs or wrong_types or no_certificates or truncated or bomb or cover "
     "or both_gram or both_proofs or square_roots or digit or reach or size or theory or without_a_group or strong or "
@@ -53,7 +54,7 @@ WHOLE_SEARCH: Choice = (
     "tests/test_schedules.py", "tests/test_checkpoint.py", "tests/test_wide.py", "tests/test_numerics.py",
     "not (killed or program or terminal or ctrl or delays or history or Machine)",
 )
-WIDER: dict[Choice, Choice] = {SEARCH: WHOLE_SEARCH, PROOF: ("tests/test_certificate.py", "not command")}
+WIDER: dict[Choice, Choice] = {SEARCH: WHOLE_SEARCH, PROOF: (*PROOFS, "not command")}
 CREW: Choice = ("tests/test_executors.py", "not processes and not killed and not time_is_up and not ctrl and not slow")
 THREADS: Choice = ("tests/test_faults.py", "tests/test_limits.py", "(hangs and not program) or threads or stopped")
 STARTS: Choice = ("tests/test_alternating.py", "test")
