@@ -78,10 +78,14 @@ def writable(option: str, value: Any) -> Path | None:
     """Return the path of a file that can be written, known before the work that will fill it."""
     if value is None:
         return None
-    if not isinstance(value, str | os.PathLike) or not os.fspath(value):
+    if not isinstance(value, str | os.PathLike) or not os.fspath(value) or "\0" in str(value):
         raise InvalidInput(f"{option}={value!r} must be None or the path of a file to write")
     path = Path(value)
-    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+    try:
+        writes = not path.is_dir() and path.parent.is_dir() and os.access(path.parent, os.W_OK)
+    except OSError as error:  # a name that is too long, for instance
+        raise InvalidInput(f"{option}={os.fspath(value)!r} cannot be written ({error.strerror})") from None
+    if not writes:
         raise InvalidInput(f"{option}={os.fspath(value)!r} cannot be written: the folder has to exist and be writable")
     return path
 

@@ -208,6 +208,8 @@ def solve_instance(
     max_groups = nonnegative("max_groups", MAX_GROUPS if max_groups is None else max_groups, integer=True)
     checked_keep(keep)
     proof, saved = writable("certificate", certificate), writable("checkpoint", checkpoint)
+    if proof is not None and saved is not None and os.path.realpath(proof) == os.path.realpath(saved):
+        raise InvalidInput(f"certificate and checkpoint are both {str(saved)!r}: give each a file of its own")
     interval = nonnegative("checkpoint_interval", 0.0 if checkpoint_interval is None else checkpoint_interval)
     jobs, rule, bound = thread_count(n_jobs), branching_rule(branching), as_relaxation(relaxation)
     alternating = AlternatingOptions(

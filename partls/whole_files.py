@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import stat
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+_ABANDONED = 60.0  # seconds without a byte
 _STREAMS = ("/dev", "/dev/fd", "/proc/self/fd")  # folders of names for what is open already
 
 
@@ -37,6 +40,17 @@ def write_whole(path: str | os.PathLike[str], text: str) -> None:
     """Write a text in UTF-8, in one step."""
     with whole_file(path) as file:
         file.write(text.encode())
+
+
+def remove_remains(path: str | os.PathLike[str]) -> None:
+    """Remove what programs that were killed while they wrote this file have left beside it."""
+    target = Path(os.path.realpath(path))
+    part = re.compile(re.escape(target.name[:50]) + r"\.[0-9a-f]{8}\.part")
+    with suppress(OSError), os.scandir(target.parent) as entries:
+        for entry in entries:
+            with suppress(OSError):  # it may be in its place by now
+                if part.fullmatch(entry.name) and time.time() - entry.stat().st_mtime > _ABANDONED:
+                    os.unlink(entry.path)
 
 
 def _is_stream(path: str | os.PathLike[str]) -> bool:

@@ -9,6 +9,8 @@ from enum import Enum
 from math import inf, isnan, nan
 from typing import Protocol, runtime_checkable
 
+import numpy as np
+
 from formulations.data import Floats
 from formulations.errors import InvalidInput
 from formulations.instance import Instance
@@ -93,14 +95,14 @@ class Relaxation(Protocol):
 
 
 def ask(bounder: Bounder, signs: SignPattern, *, cutoff: float = inf, source: str = "") -> Bound:
-    """Return the bounder's answer; an exception or a value that is no number becomes a FAILED bound that says so.
+    """Return the bounder's answer; an exception or an answer that is none becomes a FAILED bound that says so.
 
     A bounder is foreign code: no fault of it may end a search, and none may be hidden. Only ``InvalidInput``, an
     error of whoever chose the options, passes through.
     """
     began = time.perf_counter()
     try:
-        bound = bounder.bound(signs, cutoff=cutoff)
+        bound = _checked(bounder.bound(signs, cutoff=cutoff))
         error = "not a number" if isnan(bound.value) else ""
         bound = replace(bound, source=bound.source or source)
     except InvalidInput:
@@ -110,6 +112,18 @@ def ask(bounder: Bounder, signs: SignPattern, *, cutoff: float = inf, source: st
     if error:
         return Bound(-inf, nan, None, BoundStatus.FAILED, time.perf_counter() - began, source, error)
     return bound
+
+
+def _checked(bound: Bound) -> Bound:
+    """Return a bound whose fields are of their types; lists and other numbers are converted."""
+    if not isinstance(bound.status, BoundStatus) or not all(isinstance(part, Bound) for part in bound.parts):
+        raise TypeError(bound)
+    coef = bound.coef
+    if coef is not None:
+        if np.iscomplexobj(coef):
+            raise TypeError(bound)
+        coef = np.asarray(coef, dtype=np.float64)
+    return replace(bound, value=float(bound.value), coef=coef, parts=tuple(bound.parts))
 
 
 def strongest(bounds: Sequence[Bound]) -> Bound:

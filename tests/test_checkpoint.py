@@ -10,6 +10,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -103,12 +104,120 @@ def test_a_checkpoint_is_written_once_per_interval(tmp_path: Path, monkeypatch: 
     written = []
     for clock in (1.0, 4.0, 6.0, 9.0, 10.0, 13.0, 19.5, 20.0, 35.0):
         checkpoint.path.unlink(missing_ok=True)
-        checkpoint.save(SearchState(SignPattern((1, 1)), inf, 0.0, Counter(), [Subtree(root)]))
+        checkpoint.save(SearchState(SignPattern((1, 1)), inf, 1e-9, False, 0.0, Counter(), [Subtree(root)]))
         written += [clock] if checkpoint.path.exists() else []
     assert written == [9.0, 19.5, 35.0]
     checkpoint.path.unlink()
-    checkpoint.save(SearchState(SignPattern((1, 1)), inf, 0.0, Counter(), [Subtree(root)]), now=True)
+    checkpoint.save(SearchState(SignPattern((1, 1)), inf, 1e-9, False, 0.0, Counter(), [Subtree(root)]), now=True)
     assert checkpoint.path.exists()
+
+
+def test_the_bound_that_a_search_has_gone_over_to_is_kept(tmp_path: Path) -> None:
+    """A strong penalty is no match for the compiled bound: without the other one, 866,441 nodes were not enough."""
+    rng = np.random.default_rng(3)
+    case = Tiny(rng.normal(size=(120, 90)), rng.normal(size=120), tuple(i % 30 for i in range(90)), {"eta": 1000.0})
+    path = tmp_path / "run.ckpt"
+    stopped = run(case, path, node_limit=1004)
+    assert stopped.status is Status.NODE_LIMIT and stopped.n_nodes > 1000
+    result = run(case, path, node_limit=5000)
+    assert result.status is Status.OPTIMAL and result.n_nodes < 1100
+
+
+@pytest.mark.parametrize(("gap_tol", "node_limit"), [(0.3, None), (0.05, 400)])
+def test_a_narrower_gap_goes_through_what_a_wider_one_has_closed(
+    gap_tol: float, node_limit: int | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "run.ckpt"
+    wide = run(hard(), path, gap_tol=gap_tol, node_limit=node_limit)
+    assert wide.objective > optimum().objective * 1.001
+    narrow = run(hard(), path)
+    check_finished(narrow)
+    assert run(hard(), path).n_nodes == narrow.n_nodes  # what is done with this gap is done
+    assert run(hard(), path, gap_tol=gap_tol).n_nodes == narrow.n_nodes
+
+
+def test_a_bound_that_a_solution_refutes_is_not_believed_from_a_file(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Such as that of a relaxation that was wrong; the search begins again, with bounds by factorisation."""
+    rng = np.random.default_rng(5)
+    case = Tiny(rng.normal(size=(30, 24)), rng.normal(size=30), tuple(i % 8 for i in range(24)))
+    truth, path = run(case, tmp_path / "other.ckpt"), tmp_path / "run.ckpt"
+    run(case, path, node_limit=3)
+    document = json.loads(path.read_text())
+    forged = {**document, "incumbent": "+" * 8, "proved": "1e6", "open": []}
+    path.write_text(json.dumps(sealed(forged)))
+    with caplog.at_level(logging.WARNING):
+        result = run(case, path)
+    assert "of the checkpoint" in caplog.text
+    assert result.status is Status.OPTIMAL
+    assert result.objective == same_optimum(truth.objective, case.y)
+    assert result.counts["contradicted: of the checkpoint"] == 1
+
+
+def test_of_runs_that_share_a_checkpoint_the_last_to_write_is_read(tmp_path: Path) -> None:
+    instance, root = partls.Instance(np.eye(4), np.arange(4.0), [0, 0, 1, 1]), SignPattern.free(2)
+    writers = [Checkpoint.of(tmp_path / "c", instance, root, 0.0) for _ in range(2)]
+    states = [
+        SearchState(SignPattern((1, 1)), inf, 1e-9, False, 0.0, Counter(), [Subtree(root)] * n) for n in (3000, 50)
+    ]
+    over = threading.Event()
+
+    def write(k: int) -> None:
+        while not over.is_set():
+            writers[k].save(states[k], now=True)
+
+    threads = [threading.Thread(target=write, args=(k,)) for k in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        sizes = Counter(len(state.open) for _ in range(300) if (state := writers[0].load(root)) is not None)
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+    assert sizes.keys() <= {3000, 50} and sum(sizes.values()) > 100
+    assert [path.name for path in tmp_path.iterdir()] == ["c"]
+
+
+def test_what_a_killed_write_has_left_is_removed(tmp_path: Path) -> None:
+    old, new, other = (tmp_path / name for name in ("run.ckpt.0123abcd.part", "run.ckpt.dcba3210.part", "run.part"))
+    for path in (old, new, other):
+        path.write_text("half of a checkpo")
+    for path in (old, other):
+        os.utime(path, (0, 0))
+    run(FAMILIES["correlated"](5), tmp_path / "run.ckpt")
+    assert not old.exists() and new.exists() and other.exists()
+
+
+@pytest.mark.parametrize("name", ["a" * 250, "run.ckpt"])
+def test_no_name_costs_the_search(name: str, tmp_path: Path) -> None:
+    (tmp_path / "run.ckpt.partial").mkdir()
+    result = run(FAMILIES["correlated"](5), tmp_path / name)
+    assert result.status is Status.OPTIMAL
+
+
+def test_a_checkpoint_too_large_to_be_read_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "run.ckpt"
+    run(hard(), path, search="best-first", node_limit=20)
+    before = path.read_bytes()
+    monkeypatch.setattr("partls.search.checkpoint._MAX_BYTES", len(before) + 100)
+    with caplog.at_level(logging.WARNING):
+        assert run(hard(), path, search="best-first", node_limit=600).status is Status.NODE_LIMIT
+    assert "set max_open_nodes" in caplog.text
+    assert len(path.read_bytes()) <= len(before) + 100
+    check_finished(run(hard(), path, search="best-first"))
+    monkeypatch.setattr("partls.search.checkpoint._MAX_BYTES", 100)
+    with pytest.raises(InvalidInput, match="is larger than 100 bytes"):
+        run(hard(), path)
+
+
+def test_a_pipe_is_no_checkpoint(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InvalidInput, match="is not a file"):
+        run(FAMILIES["correlated"](5), tmp_path / "pipe")
 
 
 def test_a_checkpoint_behind_a_link_stays_there(tmp_path: Path) -> None:
@@ -130,6 +239,7 @@ def test_another_relaxation_may_go_on(tmp_path: Path) -> None:
 
 CHILD = """
 import sys
+import threading
 import time
 import numpy as np
 import partls
@@ -261,9 +371,10 @@ def test_malformed_files_are_refused_whatever_their_digest(tmp_path: Path) -> No
     document = small(path)
     width = len(document["incumbent"])
     bad = {
-        "version": [0, 2, True, "1", None], "data": ["", None, 5],
+        "version": [0, 1, True, "2", None], "data": ["", None, 5],
         "incumbent": ["", "0" * width, "+" * (width + 1), None, 3],
-        "closed": ["nan", "x", None, []], "proved": ["nan", "inf", "-1e-9", "x", None],
+        "closed": ["nan", "x", None, []], "gap_tol": ["nan", "inf", "-1.0", None], "strong_penalty": [None, 1, "x"],
+        "proved": ["nan", "inf", "-1e-9", "x", None],
         "counts": [None, [], {"nodes": -1}, {"nodes": "x"}],
         "open": [None, 3, ["+"], [["+", "0.0"]], [["+" * (width + 1), "0.0", False]], [["+" * width, "0.0", 1]]],
     }
@@ -290,7 +401,7 @@ def test_a_full_disk_costs_the_checkpoint_and_not_the_search(
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("partls.search.checkpoint.os.fsync", full)
+    monkeypatch.setattr("partls.whole_files.os.fsync", full)
     with caplog.at_level(logging.WARNING):
         result = run(FAMILIES["correlated"](5), tmp_path / "run.ckpt")
     assert result.status is Status.OPTIMAL
@@ -301,7 +412,9 @@ def test_a_full_disk_costs_the_checkpoint_and_not_the_search(
 def test_options_that_cannot_be_meant_are_refused(tmp_path: Path) -> None:
     X, y = np.eye(3), [1.0, 2.0, 3.0]
     for options in ({"checkpoint": tmp_path}, {"checkpoint": tmp_path / "no" / "run.ckpt"}, {"checkpoint": 3},
-                    {"checkpoint": tmp_path / "a", "method": "enumerate"}, {"checkpoint_interval": -1}):
+                    {"checkpoint": tmp_path / "a", "method": "enumerate"}, {"checkpoint_interval": -1},
+                    {"checkpoint": "a\0b"}, {"checkpoint": "a" * 300},
+                    {"checkpoint": tmp_path / "a", "certificate": str(tmp_path / "a")}):
         with pytest.raises(InvalidInput, match="checkpoint"):
             partls.solve(X, y, [0, 0, 1], **options)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import cache
 from math import inf, nan
 from typing import Any
@@ -103,12 +104,20 @@ FAULTS: dict[str, tuple[Fault, str]] = {
     "raises": (failing, "failed: ZeroDivisionError"),
     "raises now and then": (sometimes_failing, "failed: ZeroDivisionError"),
     "returns nothing": (lambda bound, signs: None, "failed: AttributeError"),  # type: ignore[arg-type,return-value]
+    "a status that is none": (lambda bound, signs: replace(bound, status="optimal"), "failed: TypeError"),
+    "a complex point": (lambda bound, signs: replace(bound, coef=bound.coef * 1j), "failed: TypeError"),
+    "a ragged point": (lambda bound, signs: replace(bound, coef=[[1.0], 2.0]), "failed: ValueError"),
+    "no parts": (lambda bound, signs: replace(bound, parts=7), "failed: TypeError"),
+    "parts of another kind": (lambda bound, signs: replace(bound, parts=(1, 2)), "failed: TypeError"),
 }
 HARMLESS: dict[str, Fault] = {
     "estimate too high": lambda bound, signs: replace(bound, estimate=bound.estimate * 2 + 1),
     "value far too low": lambda bound, signs: replace(bound, value=bound.value / 2 - 1),
     "minus infinity": lambda bound, signs: replace(bound, value=-inf),
     "no point": lambda bound, signs: replace(bound, coef=None),
+    "a point in a list": lambda bound, signs: replace(bound, coef=list(bound.coef)),
+    "a point of objects": lambda bound, signs: replace(bound, coef=bound.coef.astype(object)),
+    "a value of another kind": lambda bound, signs: replace(bound, value=Decimal(bound.value)),
     "a senseless point": lambda bound, signs: replace(bound, coef=-bound.coef),
     "cut off": lambda bound, signs: replace(bound, status=BoundStatus.CUTOFF),
 }

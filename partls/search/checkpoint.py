@@ -1,9 +1,10 @@
 """Checkpoints: the open subtrees and the incumbent of a search, written so that a killed run goes on where it was.
 
 A file is JSON with a SHA-256 of its content and of the data it belongs to. It is replaced in one step, so that a crash
-leaves the previous one; it is parsed and checked, never executed. Of the incumbent it holds the signs alone: its
-coefficients are solved for again. What cannot be recomputed is the bound of the boxes already closed: a checkpoint is
-as trustworthy as the folder it lies in, and a certificate proves the answer to those who do not trust it.
+leaves the previous one, and of two runs that share a path by mistake the last to write; it is parsed and checked, never
+executed. Of the incumbent it holds the signs alone: its coefficients are solved for again. What cannot be recomputed is
+the bound of the boxes already closed: a checkpoint is as trustworthy as the folder it lies in, and a certificate proves
+the answer to those who do not trust it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from __future__ import annotations
 import json
 import logging
 import math
-import os
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -25,10 +25,11 @@ from formulations.signs import SignPattern
 from partls.certificate_file import sealed
 from partls.fingerprint import data_of, problem_of
 from partls.search.subtree import Subtree
+from partls.whole_files import remove_remains, whole_file
 
-FORMAT, VERSION = "partls checkpoint", 1
+FORMAT, VERSION = "partls checkpoint", 2
 _MAX_BYTES = 2**28
-_FIELDS = {"format", "version", "data", "incumbent", "closed", "proved", "counts", "open", "digest"}
+_FIELDS = {"format", "version", "data", "incumbent", "closed", "gap_tol", "strong_penalty", "proved", "counts", "open"}
 _SIGNS = {"-": -1, "0": 0, "+": 1}
 
 logger = logging.getLogger(__name__)
@@ -38,11 +39,14 @@ logger = logging.getLogger(__name__)
 class SearchState:
     """Where a search is: the signs of its incumbent, the bound of what is closed, and all that is open.
 
+    ``gap_tol`` is how near to the incumbent boxes were closed, ``strong_penalty`` whether by the bound of that name.
     ``proved`` is the bound that earlier runs have certified for the whole: it never falls.
     """
 
     signs: SignPattern
     closed: float
+    gap_tol: float
+    strong_penalty: bool
     proved: float
     counts: Counter[str]
     open: list[Subtree]
@@ -60,7 +64,9 @@ class Checkpoint:
 
     @classmethod
     def of(cls, path: Path, instance: Instance, root: SignPattern, interval: float) -> Checkpoint:
-        """Return the checkpoint of a problem."""
+        """Return the checkpoint of a problem; refuse what is no file, and would never end or be replaced."""
+        if path.exists() and not path.is_file():
+            raise InvalidInput(f"checkpoint={str(path)!r} is not a file: choose another path")
         checkpoint = cls(path, data_of(instance).digest(problem_of(instance, root)), interval)
         checkpoint._due += interval
         return checkpoint
@@ -72,27 +78,30 @@ class Checkpoint:
         if not now and self._asked + apart < self._due:
             return
         self._due = self._asked + self.interval
-        target = Path(os.path.realpath(self.path))  # a link stays one
-        partial = target.with_name(target.name + ".partial")  # of a killed run, too: none are left lying about
+        content = json.dumps(sealed(self._document(state)), separators=(",", ":")).encode()
         try:
-            with partial.open("w", encoding="ascii") as file:
-                file.write(json.dumps(sealed(self._document(state)), separators=(",", ":")))
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(target)
+            if len(content) > _MAX_BYTES:
+                raise OSError(f"it takes more than the {_MAX_BYTES >> 20} MiB that would be read; set max_open_nodes")
+            with whole_file(self.path) as file:
+                file.write(content)
         except OSError as error:
             logger.warning("checkpoint %s not written, the search goes on: %s", self.path, error)
-            partial.unlink(missing_ok=True)
 
     def load(self, root: SignPattern) -> SearchState | None:
         """Return the state in the file, or None if there is no file yet; refuse any other file."""
+        remove_remains(self.path)
         if not self.path.exists():
             return None
         try:
             with self.path.open("rb") as file:
                 content = file.read(_MAX_BYTES + 1)
-            document = json.loads(content) if len(content) <= _MAX_BYTES else None
-        except (OSError, ValueError, RecursionError) as error:
+        except OSError as error:
+            raise InvalidInput(f"checkpoint={str(self.path)!r} cannot be read ({error}): choose another path") from None
+        if len(content) > _MAX_BYTES:
+            raise InvalidInput(f"checkpoint={str(self.path)!r} is larger than {_MAX_BYTES} bytes: choose another path")
+        try:
+            document = json.loads(content)
+        except (ValueError, RecursionError) as error:
             raise InvalidInput(f"checkpoint={str(self.path)!r} is damaged ({str(error)[:80]}): delete it") from None
         try:
             return self._state(document, root)
@@ -108,6 +117,8 @@ class Checkpoint:
             "data": self.data,
             "incumbent": str(state.signs),
             "closed": repr(float(state.closed)),  # may be infinite, which JSON has no word for
+            "gap_tol": repr(float(state.gap_tol)),
+            "strong_penalty": bool(state.strong_penalty),
             "proved": repr(float(state.proved)),
             "counts": {name: int(count) for name, count in state.counts.items()},
             "open": [[str(tree.signs), repr(float(tree.bound)), bool(tree.doubtful)] for tree in state.open],
@@ -116,7 +127,8 @@ class Checkpoint:
     def _state(self, document: Any, root: SignPattern) -> SearchState:
         if not isinstance(document, Mapping) or document.get("format") != FORMAT:
             raise _Refused("is not a checkpoint of partls")
-        if type(document.get("version")) is not int or document["version"] != VERSION or set(document) != _FIELDS:
+        version = document.get("version")
+        if type(version) is not int or version != VERSION or document.keys() ^ _FIELDS != {"digest"}:
             raise _Refused(f"has another version than {VERSION}")
         if sealed(document)["digest"] != document["digest"]:
             raise _Refused("is damaged or altered")
@@ -127,10 +139,12 @@ class Checkpoint:
             raise _Refused("is malformed")
         counts = Counter({str(name): int(count) for name, count in document["counts"].items()})
         trees = [_subtree(entry, root) for entry in document["open"]]
-        closed, proved = float(document["closed"]), float(document["proved"])
-        if math.isnan(closed) or not 0 <= proved < math.inf or min(counts.values(), default=0) < 0:
+        closed, gap_tol, proved = (float(document[name]) for name in ("closed", "gap_tol", "proved"))
+        if math.isnan(closed) or not 0 <= gap_tol < math.inf or not 0 <= proved < math.inf:
             raise _Refused("is malformed")
-        return SearchState(signs, closed, proved, counts, trees)
+        if min(counts.values(), default=0) < 0 or not isinstance(document["strong_penalty"], bool):
+            raise _Refused("is malformed")
+        return SearchState(signs, closed, gap_tol, document["strong_penalty"], proved, counts, trees)
 
 
 class _Refused(Exception):  # noqa: N818

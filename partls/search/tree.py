@@ -24,7 +24,7 @@ from partls.progress import SearchProgress
 from partls.result import Status
 from partls.search.checkpoint import SearchState
 from partls.search.compiled import CompiledExplorer
-from partls.search.contradiction import Contradiction
+from partls.search.contradiction import Contradiction, check_claim
 from partls.search.crew import Crew, Task, Threads
 from partls.search.executors import hire
 from partls.search.explorers import Explorers, SearchProblem
@@ -44,6 +44,7 @@ _MOST = 0.5  # share of the gap: a bound that closes more of it at the root is w
 _ROUND = 16  # subtrees in hand, and results merged between looks at the gap: more than the cores
 _DEPTH_FIRST_BUDGET, _BEST_FIRST_BUDGET = 512, 32  # nodes per task
 _GENERIC_BUDGET = 8
+_STRONG_PENALTY = "strengthened"  # the relaxation
 _CERTIFYING = 2.0  # seconds for the bounds of subtrees left open; then the root's bound stands for the rest
 _POLL = 0.05  # seconds between looks at the clock while others work
 
@@ -82,10 +83,13 @@ class TreeSearch:
             self._budget = _BEST_FIRST_BUDGET if options.best_first else _DEPTH_FIRST_BUDGET
 
     def resume(self, state: SearchState, incumbent: Incumbent) -> None:
-        """Go on from where an earlier run has stopped."""
-        self._open, self._closed, self._proved = self._frontier(state.open), state.closed, state.proved
-        self._counts = Counter(state.counts)
+        """Go on from where an earlier run has stopped; from the root, if that one was content with a wider gap."""
         self._incumbent = min(self._incumbent, incumbent, key=lambda found: found.value)
+        self._counts, self._proved = Counter(state.counts), state.proved
+        if state.strong_penalty and self._native and self._has_penalty:
+            self._strengthen_penalty()
+        if state.gap_tol <= self._options.gap_tol or self._gap_closed(max(state.closed, state.proved)):
+            self._open, self._closed = self._frontier(state.open), state.closed
 
     def _frontier(self, subtrees: list[Subtree]) -> Frontier:
         return Frontier(subtrees, best_first=self._options.best_first, most=self._options.max_open_nodes)
@@ -93,7 +97,10 @@ class TreeSearch:
     def _save(self, *, now: bool = False) -> None:
         if self._options.checkpoint is not None:
             signs = round_to_signs(self._incumbent.v, self._labels, self._root)
-            state = SearchState(signs, self._closed, self._proved, self._counts, self._all_open())
+            state = SearchState(
+                signs, self._closed, self._options.gap_tol, self._problem.relaxation.name == _STRONG_PENALTY,
+                self._proved, self._counts, self._all_open(),
+            )
             self._options.checkpoint.save(state, now=now)
 
     def _all_open(self) -> list[Subtree]:
@@ -104,6 +111,7 @@ class TreeSearch:
         with SearchProgress(self._options.progress) as progress:
             try:
                 try:
+                    self._check_proved()
                     self._run_to_a_proof(progress)
                 except Contradiction as found:
                     self._start_over(found)
@@ -123,12 +131,18 @@ class TreeSearch:
         self._options, self._proved = replace(self._options, executor=None), 0.0
         self._in_hand.clear()
         self._stop = np.zeros(1, np.uint8)
-        self._restart(Explorers(self._explorers.fallback, self._explorers.fallback))
+        self._change_bounds(Explorers(self._explorers.fallback, self._explorers.fallback))
+        self._restart()
 
-    def _restart(self, explorers: Explorers) -> None:
-        """Search from the root again, by other bounds."""
+    def _change_bounds(self, explorers: Explorers) -> None:
         self._explorers, self._native, self._budget = explorers, False, _GENERIC_BUDGET
+
+    def _restart(self) -> None:
         self._open, self._closed = self._frontier([Subtree(self._root)]), inf
+
+    def _check_proved(self) -> None:
+        """Raise ``Contradiction`` if the incumbent refutes what earlier runs have proved: they were deceived."""
+        check_claim("of the checkpoint", self._root, self._proved, self._incumbent, self._problem.tolerances.size)
 
     def _run_to_a_proof(self, progress: SearchProgress) -> None:
         """Search until the gap is closed by certified bounds, not by the word of the subtrees left open."""
@@ -198,20 +212,30 @@ class TreeSearch:
         if crew is not None:
             crew.close()
         if self._penalty_pays():
-            self._problem = replace(self._problem, relaxation=named("strengthened"))
-            self._restart(self._problem.explorers())
+            self._strengthen_penalty()
+            self._restart()
         elif isinstance(self._explorers.main, CompiledExplorer):
             diagonal = within_reason(self._explorers.main.strengthen, self._is_over)
             self._problem = replace(self._problem, diagonal=diagonal)
         self._strengthened = True
         return None
 
+    @property
+    def _has_penalty(self) -> bool:
+        reduction = self._problem.instance.reduction
+        return reduction.data_part is not reduction
+
+    def _strengthen_penalty(self) -> None:
+        self._problem = replace(self._problem, relaxation=named(_STRONG_PENALTY))
+        self._change_bounds(self._problem.explorers())
+        self._strengthened = True
+
     def _penalty_pays(self) -> bool:
         """Return whether the L2 penalty made strong, which no compiled bound knows, closes most of the gap at once."""
-        instance = self._problem.instance
-        if instance.reduction.data_part is instance.reduction:
+        if not self._has_penalty:
             return False
-        bound = within_reason(lambda: named("strengthened").prepare(instance).bound(self._root), self._is_over)
+        instance = self._problem.instance
+        bound = within_reason(lambda: named(_STRONG_PENALTY).prepare(instance).bound(self._root), self._is_over)
         low = self._estimate()
         return bound is not None and bound.value / self._scale - low > _MOST * (self._incumbent.value - low)
 
@@ -268,6 +292,7 @@ class TreeSearch:
         """Merge the result of the task that was handed out first."""
         if result.best.value < self._incumbent.value:
             self._incumbent = result.best
+            self._check_proved()
         self._closed = min(self._closed, result.closed)
         self._counts.update(result.counts, tasks=1)
         self._open.push(result.open)
