@@ -22,7 +22,7 @@ from formulations.data import Floats
 from formulations.signs import SignPattern
 from partls.certificate_file import LOWEST_LIMIT, Box, Certificate, TooLarge, write_certificate
 from partls.dual_points import AT_ONCE, DualPoints, Point, Relaxed
-from partls.exact_bounds import Checker
+from partls.exact_bounds import EXACT_COLUMNS, VANISHING, Checker
 from partls.exact_integers import as_float, eliminate, proved_by_cholesky, unit_diagonal
 from partls.fingerprint import data_of, problem_of
 from partls.result import PROVEN, Result, Status, target_size
@@ -38,7 +38,6 @@ _SHARE = 0.5  # of the tolerance: boxes closed with this much to spare leave the
 # Of a dual point, beyond those that the reach of the coefficients and the size of the objective take.
 _FEW_BITS, _SPARE_BITS = 24, 70  # at first, and refined
 _LIMITS = (40, 20, LOWEST_LIMIT)  # powers of two tried where columns depend on each other
-_EXACT_COLUMNS = 40  # up to which definiteness is looked for by exact elimination
 _EIGENVALUES = (60, 90, 120, 180, 240)
 
 
@@ -48,21 +47,22 @@ def certify(
     """Write the proof that no solution under ``root`` improves on the result by more than the tolerance.
 
     A proof that takes too long, or is too large for any reader, is given up for that of the first bound alone; so is
-    that of a search that did not end. Returns why, or nothing.
+    that of a search that did not end. Returns what is missing, and why, or nothing.
     """
     given_up = "" if result.status in (*PROVEN, Status.PRECISION_LIMIT) else "the search did not end"
     if not given_up:
         proof = _Proof(result, root, gap_tol, math.inf if time_limit is None else time.monotonic() + time_limit)
         try:
-            write_certificate(proof.certificate(proof.leaves()), path)
-            return ""
+            certificate = proof.certificate(proof.leaves())
+            write_certificate(certificate, path)
+            return proof.missing(certificate)
         except _OutOfTime:
             given_up = f"it takes more than {time_limit:g} s"
         except TooLarge as error:
             given_up = str(error)
     first = _Proof(result, root, gap_tol, math.inf)
     write_certificate(first.certificate([first.first_leaf()]), path)
-    return given_up
+    return f"the first bound alone: {given_up}"
 
 
 class _OutOfTime(Exception):  # noqa: N818
@@ -99,15 +99,15 @@ class _Proof:
         self._intercept = float(result.intercept) if instance.fit_intercept else 0.0
         self._objective = self._checker.objective(self._coef, self._intercept)
         self._points = DualPoints(instance, self._checker)
-        self._accepted = self._checker.accepted(self._objective, gap_tol)
+        self._wanted, self._accepted = gap_tol * self._objective, self._checker.accepted(self._objective, gap_tol)
         # What floating point can close; the exact bounds may well prove more.
         rounding = Tolerances(0.0, target_size(instance)).cutoff(self._objective)
-        self._cutoff = min(self._objective - _SHARE * as_float(self._accepted), rounding)
+        self._cutoff = min(self._objective - _SHARE * self._wanted, rounding)
 
     def certificate(self, leaves: Iterable[_Leaf]) -> Certificate:
         """Return the certificate of closed boxes, with the least restrictive claim that reaches the tolerance."""
         nothing_below_zero = [Box(spelled(self._root), 0.0, 1, None)]
-        if self._objective <= self._accepted:
+        if self._objective <= Fraction(VANISHING) ** 2 * self._checker.target:  # rounding, and no more
             return self._claimed(_Claim(), nothing_below_zero)
         leaves = list(leaves)
         attempts: list[tuple[float, _Claim, list[Box]]] = [(0.0, _Claim(), nothing_below_zero)]
@@ -115,10 +115,16 @@ class _Proof:
             boxes = self._boxes(leaves, claim)
             lowest = min((box.bound for box in boxes), default=-math.inf)
             attempts.append((lowest, claim, boxes))
-            if lowest >= self._objective - self._accepted:
+            if lowest >= self._objective - self._wanted:
                 break
         _, claim, boxes = max(attempts, key=lambda attempt: attempt[0])
         return self._claimed(claim, boxes)
+
+    def missing(self, certificate: Certificate) -> str:
+        """Return what a certificate lacks of a proof that will be accepted, or nothing."""
+        if certificate.tolerance <= self._accepted:
+            return ""
+        return f"only that no solution is better by more than {certificate.tolerance:.3g}"
 
     def _claimed(self, claim: _Claim, boxes: list[Box]) -> Certificate:
         """Return the certificate of these boxes, with the tolerance that their bounds leave."""
@@ -216,7 +222,7 @@ class _Proof:
         smallest = float(np.linalg.eigvalsh(unit_diagonal(block)).min())
         if smallest > 0 and proved_by_cholesky(block, k := 4 - math.frexp(smallest)[1]):
             return max(k, 0)
-        if len(block) > _EXACT_COLUMNS or not eliminate(block):
+        if len(block) > EXACT_COLUMNS or not eliminate(block):
             return None
         return next((k for k in _EIGENVALUES if checker.definite(k)), None)
 

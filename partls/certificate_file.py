@@ -26,6 +26,7 @@ LOWEST_LIMIT = 10  # a claim about smaller contributions than 2^10 times the tar
 _MAX_BYTES, _EXPANSION = 2**28, 100  # unpacked: so many in all, and so many times the size of a packed file
 _MAX_BITS = 14_000  # of a whole number
 _MAX_POWER = 512  # of two
+_SHORTEST_BOX = 50  # bytes, by the names of its fields
 _GZIP = b"\x1f\x8b"
 
 
@@ -126,6 +127,8 @@ def _load(path: Path) -> Any:
         raise InvalidInput(f"{path}: cannot be read ({error})") from None
     if len(content) > limit:
         raise InvalidInput(f"{path}: larger than {limit} bytes, no certificate of ours")
+    if any(_SHORTEST_BOX * content.count(bracket) > len(content) + _SHORTEST_BOX**2 for bracket in (b"{", b"[")):
+        raise InvalidInput(f"{path}: too many brackets for a certificate of ours")  # each would take far more memory
     try:
         return json.loads(content, parse_constant=refuse, object_pairs_hook=unique)
     except (ValueError, RecursionError) as error:
@@ -181,6 +184,7 @@ def _problem(part: Mapping[str, Any]) -> Problem:
     _require(part["penalty"] in ("l1", "l2"), "penalty")
     for name in ("fit_intercept", "penalize_intercept"):
         _require(isinstance(part[name], bool), name)
+    _require(part["fit_intercept"] or not part["penalize_intercept"], "penalize_intercept")
     signs = _text(part["signs"], "signs", sizes["n_groups"], "+-0")
     return Problem(
         **sizes, eta=_number(part["eta"], "eta", lowest=0.0), penalty=part["penalty"], signs=signs,

@@ -65,7 +65,8 @@ INDEPENDENT = 40  # a claim about columns as independent as 2^-40 tells has no n
 VANISHING = 1e-12  # of the target's size: a tolerance below this is zero to working precision
 ROUNDED = 1e-14  # of ||b||^2, which counts as size of a target that the intercept explains
 SIGNS = {"+": 1, "-": -1, "0": 0}
-_AT_ONCE = 256  # boxes
+EXACT_COLUMNS = 40  # up to which definiteness is looked for by exact elimination, too
+_AT_ONCE, _BITS_AT_ONCE = 256, 2**25  # boxes, and bits of their points: more take memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,10 +132,9 @@ class Checker:
 
     @property
     def size(self) -> Fraction:
-        """What the intercept leaves of the target's squared norm, and the rounding of the rest."""
-        explained = Fraction(0)
-        if self._problem.fit_intercept and self.Q[-1, -1] > 0:
-            explained = Fraction(self.c[-1] ** 2, self.Q[-1, -1] * 2**self.unit)
+        """What the best of the columns, the intercept among them, leaves of the target's squared norm, and rounding."""
+        squares = ((c**2, q * 2**self.unit) for c, q in zip(self.c, np.diag(self.Q), strict=True) if q > 0)
+        explained = max((Fraction(*square) for square in squares), default=Fraction(0))
         return self.target - explained + Fraction(ROUNDED) * self.target
 
     def accepted(self, objective: float, gap_tol: float) -> Fraction:
@@ -193,7 +193,10 @@ class Checker:
     def definite(self, eigenvalue: int) -> bool:
         """Return whether ``Q_UU - 2^-eigenvalue diag(Q_UU)`` is proved to be positive definite."""
         block = self.Q[np.ix_(self.unbounded, self.unbounded)]
-        return (not self._exact and proved_by_cholesky(block, eigenvalue)) or proved_exactly(block, eigenvalue)
+        if self._exact:
+            return proved_exactly(block, eigenvalue)
+        small = len(block) <= EXACT_COLUMNS  # elimination of many columns would take hours
+        return proved_by_cholesky(block, eigenvalue) or (small and proved_exactly(block, eigenvalue))
 
     def bounds(self, boxes: list[Box], reach: list[Fraction | None]) -> Iterator[Fraction | float]:
         """Yield a lower bound on the improving solutions of each box (-inf where they are not bounded)."""
@@ -201,8 +204,10 @@ class Checker:
         finer = max(0, *shorter) + 60 if shorter else 0  # whole numbers throughout, of 60 bits or more
         longest = np.array([0 if size is None else math.ceil(size * 2**finer) for size in reach], dtype=object)
         endless = np.array([size is None for size in reach], dtype=bool)
-        for start in range(0, len(boxes), _AT_ONCE):
-            some = boxes[start : start + _AT_ONCE]
+        length = max((n.bit_length() for box in boxes for n in box.numerators or ()), default=0) + 1
+        at_once = min(max(_BITS_AT_ONCE // (length * len(self.Q)), 1), _AT_ONCE)
+        for start in range(0, len(boxes), at_once):
+            some = boxes[start : start + at_once]
             n = np.array([box.numerators or [0] * len(self.Q) for box in some], dtype=object)
             d = np.array([box.denominator for box in some], dtype=object)
             moved = n @ self.Q if self._exact else digit_product(n, self.Q)

@@ -32,7 +32,6 @@ from partls.progress import Observer
 from partls.result import (
     ABSOLUTE_TOLERANCE,
     OPTIMAL_GAP,
-    PROVEN,
     Result,
     Solution,
     StartTrace,
@@ -268,9 +267,8 @@ def _certified(
             with raising(keys):
                 from partls.certificate import certify  # only those who ask for a proof load what writes it
 
-                given_up = certify(result, root, path, gap_tol, time_limit)
-                if given_up and result.status in PROVEN:
-                    logger.warning("certificate %s proves the first bound alone: %s", path, given_up)
+                if less := certify(result, root, path, gap_tol, time_limit):
+                    logger.warning("certificate %s proves %s", path, less)
         except (KeyboardInterrupt, OSError) as error:  # the answer outlives its proof
             logger.warning("certificate %s not written: %s", path, str(error) or "interrupted")
     return result

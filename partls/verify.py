@@ -30,6 +30,8 @@ from partls.certificate_file import Certificate, Problem, read_certificate
 from partls.exact_bounds import SIGNS, Checker, Data
 from partls.exact_integers import as_float
 
+_MOST_UNSPLIT = 4096  # boxes compared pair by pair
+
 
 @dataclass(frozen=True)
 class Verification:
@@ -51,8 +53,8 @@ class Verification:
         """Say in words what has been proved, its conditions included."""
         problem = self.problem
         penalty = f", eta {problem.eta:g} ({problem.penalty})" if problem.eta else ""
-        intercept = "" if problem.fit_intercept else ", no intercept"
-        intercept = ", the intercept penalised too" if penalty and problem.penalize_intercept else intercept
+        intercept = ", the intercept penalised too" if penalty and problem.penalize_intercept else ""
+        intercept = intercept if problem.fit_intercept else ", no intercept"
         known = f", signs known beforehand {problem.signs}" if problem.signs.strip("0") else ""
         lines = [
             f"verified ({self.mode}): {problem.n_rows} rows, {problem.n_columns} columns, {problem.n_groups} groups"
@@ -141,26 +143,28 @@ def check_cover(root: str, boxes: list[str]) -> None:
     whole = np.array([SIGNS[sign] for sign in root], dtype=np.int8)
     if ((whole != 0) & (table != whole)).any():
         raise VerificationError("a box reaches outside of the a-priori signs")
-    _refuse_overlaps(table, np.arange(len(table)))
+    _refuse_overlaps(table)
     if sum(2 ** box.count("0") for box in boxes) != 2 ** root.count("0"):
         raise VerificationError("the boxes do not cover every sign vector")
 
 
-def _refuse_overlaps(table: NDArray[np.int8], some: NDArray[np.intp]) -> None:
+def _refuse_overlaps(table: NDArray[np.int8]) -> None:
     """Refuse two boxes without a group that is + in one and - in the other: these share a sign vector."""
-    if len(some) < 2:
-        return
-    decided = table[some]
-    splitting = np.flatnonzero(decided.all(axis=0) & (decided.min(axis=0) < decided.max(axis=0)))
-    if len(splitting):  # no box of one side shares anything with one of the other
-        side = decided[:, splitting[0]] > 0
-        _refuse_overlaps(table, some[side])
-        _refuse_overlaps(table, some[~side])
-        return
-    for position, row in zip(some, decided, strict=True):
-        shared = some[~(decided * row == -1).any(axis=1) & (some > position)]
-        if len(shared):
-            raise VerificationError(f"boxes {position} and {shared[0]} overlap")
+    pending = [np.arange(len(table))]
+    while pending:
+        some = pending.pop()
+        decided = table[some]
+        splitting = np.flatnonzero(decided.all(axis=0) & (decided.min(axis=0) < decided.max(axis=0)))
+        if len(splitting):  # no box of one side shares anything with one of the other
+            side = decided[:, splitting[0]] > 0
+            pending += [some[side], some[~side]]
+            continue
+        if len(some) > _MOST_UNSPLIT:
+            raise VerificationError(f"{len(some)} boxes that no group tells apart are too many to compare: use a tree")
+        for position, row in zip(some, decided, strict=True):
+            shared = some[~(decided * row == -1).any(axis=1) & (some > position)]
+            if len(shared):
+                raise VerificationError(f"boxes {position} and {shared[0]} overlap")
 
 
 def check_limit(claim: Certificate, limit: int, checker: Checker) -> None:

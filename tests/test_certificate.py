@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 import partls
 from partls import SignPattern, Status, VerificationError, certificate
-from partls.certificate_file import Box, read_certificate
+from partls.certificate_file import Box, read_certificate, sealed
 from partls.dual_points import DualPoints, Relaxed
 from partls.exact_bounds import Checker
 from partls.fingerprint import data_of, problem_of
@@ -338,11 +339,52 @@ def test_every_method_can_be_certified(options: dict[str, Any], tmp_path: Path) 
     check(case, tmp_path / "c.json")
 
 
-def test_an_unfinished_search_certifies_only_what_is_known(tmp_path: Path) -> None:
+def test_a_proof_of_less_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The penalty is so small beside the columns that floating point cannot tell which of them is cheaper."""
+    rng = np.random.default_rng(9)
+    X = rng.normal(size=(20, 4)) * 1e6
+    X[:, 3] = X[:, 0] + X[:, 1]
+    case = Tiny(X, rng.normal(size=20), (0, 0, 1, 1), {"eta": 1e-8, "penalty": "l1"})
+    with caplog.at_level(logging.WARNING):
+        assert certified(case, tmp_path / "c.json").status is Status.OPTIMAL
+    assert "proves only that no solution is better by more than" in caplog.text
+    with pytest.raises(VerificationError, match="only proves the objective to within"):
+        check(case, tmp_path / "c.json")
+
+
+@pytest.mark.parametrize("offset", [1e6, 1e8, 1.7e9])
+def test_a_far_target_is_proved_whoever_provides_the_constant(offset: float, tmp_path: Path) -> None:
+    """Beside such a target the objective vanishes; beside what its constant leaves of it, it does not."""
+    rng = np.random.default_rng(1)
+    Z = rng.normal(size=(200, 3))
+    y = offset + Z @ [3.0, 2.0, -1.0] + rng.normal(size=200)
+    constant = Tiny(np.column_stack([np.ones(200), Z]), y, (0, 1, 1, 2), {"fit_intercept": False})
+    penalised = Tiny(Z + 2 * offset, y, (0, 0, 1), {"eta": 1.0, "penalize_intercept": True})
+    for case in (constant, penalised):
+        certified(case, tmp_path / "c.json")
+        answer = check(case, tmp_path / "c.json")
+        assert answer.tolerance <= 1e-12 * answer.objective
+    case = constant
+    certified(case, tmp_path / "c.json")
+    document = json.loads((tmp_path / "c.json").read_text())
+    instance = partls.Instance(case.X, y, case.labels, fit_intercept=False)
+    coef = [float(y.mean()), 0.0, 0.0, 0.0]  # all but the constant ignored
+    worse = Checker(data_of(instance), problem_of(instance, SignPattern.free(3)), exact=False).objective(coef, 0.0)
+    nothing = {"signs": "000", "bound": 0.0, "denominator": 1, "numerators": None, "strengthened": False}
+    forged = {**document, "coef": coef, "objective": worse, "tolerance": worse, "boxes": [nothing]}
+    with pytest.raises(VerificationError, match="only proves the objective to within"):
+        check(case, sealed(forged))
+
+
+def test_an_unfinished_search_certifies_only_what_is_known(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     rng = np.random.default_rng(1)
     case = Tiny(rng.normal(size=(60, 40)), rng.normal(size=60), tuple(i % 10 for i in range(40)))
-    result = certified(case, tmp_path / "c.json", node_limit=1)
+    with caplog.at_level(logging.WARNING):
+        result = certified(case, tmp_path / "c.json", node_limit=1)
     assert result.status is Status.NODE_LIMIT
+    assert "proves the first bound alone: the search did not end" in caplog.text
     with pytest.raises(VerificationError, match="only proves the objective to within"):
         check(case, tmp_path / "c.json")
     answer = check(case, tmp_path / "c.json", gap_tol=1.0)

@@ -396,6 +396,27 @@ def test_missing_files_and_folders_are_refused(tmp_path: Path) -> None:
             partls.solve(np.eye(3), [1.0, 2.0, 3.0], [0, 0, 1], certificate=bad)
 
 
+def test_an_intercept_that_is_not_there_is_not_penalised(tmp_path: Path) -> None:
+    """What is told of the claim has to be what is proved."""
+    case = replace(overdetermined(0), options={"eta": 0.01, "fit_intercept": False})
+    certified(case, tmp_path / "c.json")
+    document = json.loads((tmp_path / "c.json").read_text())
+    document["problem"]["penalize_intercept"] = True
+    data = Data(case.X, case.y, partls.Partition.of(case.labels, n_columns=case.X.shape[1]), None)
+    document["data"] = data.digest(Problem(**document["problem"]))
+    with pytest.raises(InvalidInput, match="penalize_intercept is malformed"):
+        check(case, sealed(document))
+    assert "no intercept" in str(check(case, tmp_path / "c.json"))
+
+
+@pytest.mark.parametrize("part", ["{}", "[]"])
+def test_brackets_without_content_are_not_parsed(part: str, tmp_path: Path) -> None:
+    """Each takes twenty times its size in memory."""
+    (tmp_path / "c.json").write_text('{"boxes":[' + ",".join([part] * 10_000) + "]}")
+    with pytest.raises(InvalidInput, match="too many brackets"):
+        read_certificate(tmp_path / "c.json")
+
+
 def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("partls.certificate_file._MAX_BYTES", 1000)
     (tmp_path / "c.json.gz").write_bytes(gzip.compress(b" " * 10**6))

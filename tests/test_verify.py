@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import partls
-from partls import InvalidInput, SignPattern, VerificationError, exact_integers
-from partls.certificate_file import read_certificate, sealed
+from partls import InvalidInput, SignPattern, VerificationError, exact_bounds, exact_integers
+from partls.certificate_file import Box, read_certificate, sealed
 from partls.cli import app
 from partls.exact_bounds import Checker
 from partls.fingerprint import data_of, problem_of
@@ -79,19 +79,19 @@ def test_both_gram_matrices_are_exact(scale: float, weighted: bool) -> None:
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("fit_intercept", [False, True])
-def test_the_size_of_a_target_is_what_the_intercept_leaves(fit_intercept: bool, weighted: bool) -> None:
+def test_the_size_of_a_target_is_what_the_best_column_leaves(fit_intercept: bool, weighted: bool) -> None:
     """It scales the smallest tolerance that is accepted: too large a size would accept too much."""
     case = correlated(3)
     weights = np.arange(1.0, len(case.y) + 1.0) if weighted else None
-    instance = partls.Instance(
-        case.X, case.y + 5.0, case.labels, fit_intercept=fit_intercept, sample_weight=weights
-    )
-    data, problem = data_of(instance), problem_of(instance, SignPattern.free(instance.n_groups))
-    w = np.ones(len(case.y)) if weights is None else weights
-    y = case.y + 5.0 - (w @ (case.y + 5.0) / w.sum() if fit_intercept else 0.0)
-    for exact in (False, True):
-        size = Checker(data, problem, exact=exact).size
-        assert float(size) == pytest.approx(w @ y**2, rel=1e-11)
+    for X, y in ((case.X, case.y), (case.X, case.y + 5.0), (case.X + 1e3, 2e3 * case.X[:, 1] + case.y + 2e6)):
+        instance = partls.Instance(X, y, case.labels, fit_intercept=fit_intercept, sample_weight=weights)
+        data, problem = data_of(instance), problem_of(instance, SignPattern.free(instance.n_groups))
+        w = np.ones(len(y)) if weights is None else weights
+        columns = [*X.T, np.ones(len(y))] if fit_intercept else list(X.T)
+        left = [w @ (y - x * (w @ (x * y)) / (w @ x**2)) ** 2 for x in columns]
+        for exact in (False, True):
+            size = Checker(data, problem, exact=exact).size
+            assert float(size) == pytest.approx(min(left) + 1e-14 * (w @ y**2), rel=1e-6)
 
 
 @pytest.mark.parametrize("penalty", ["l1", "l2"])
@@ -229,6 +229,52 @@ def test_complete_covers_of_every_shape_are_accepted() -> None:
     check_cover("+0", ["++", "+-"])
     with pytest.raises(VerificationError, match="outside"):
         check_cover("+0", ["+0", "-0"])
+
+
+def test_covers_of_many_boxes_and_groups_take_no_time() -> None:
+    caterpillar = ["-" * k + "+" + "0" * (1999 - k) for k in range(2000)]
+    check_cover("0" * 2000, [*caterpillar, "-" * 2000])
+    with pytest.raises(VerificationError, match="cover"):
+        check_cover("0" * 2000, caterpillar)
+    unsplit = ["".join(parts) for parts in product(("0+-", "-0+", "+-0", "+++", "---"), repeat=6)]
+    with pytest.raises(VerificationError, match="15625 boxes that no group tells apart"):
+        check_cover("0" * 18, unsplit)
+
+
+def test_long_numbers_are_taken_fewer_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One long number makes those beside it long; the bounds are the same however many boxes are taken at once."""
+    case = correlated(3)
+    instance = partls.Instance(case.X, case.y, case.labels)
+    checker = Checker(data_of(instance), problem_of(instance, SignPattern.free(instance.n_groups)), exact=False)
+    rng, width = np.random.default_rng(0), len(checker.Q)
+    boxes = [
+        Box("0" * instance.n_groups, 0.0, 2**30, [int(n) for n in rng.integers(-(2**30), 2**30, width)])
+        for _ in range(20)
+    ]
+    boxes.append(Box("0" * instance.n_groups, 0.0, 2**13_000, [2**13_000] * width))
+    reach = checker.reach(float(instance.y @ instance.y), 30, None)
+    bounds = list(checker.bounds(boxes, reach))
+    products: list[int] = []
+    multiply = exact_bounds.digit_product
+    monkeypatch.setattr(exact_bounds, "digit_product", lambda n, Q: (products.append(len(n)), multiply(n, Q))[1])
+    monkeypatch.setattr(exact_bounds, "_BITS_AT_ONCE", 40_000 * width)
+    assert list(checker.bounds(boxes, reach)) == bounds
+    assert products == [3] * 7
+    assert next(checker.bounds(boxes[:1], reach)) == bounds[0] and products[-1] == 1
+
+
+def test_elimination_of_many_columns_is_not_tried_in_passing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An eigenvalue that Cholesky does not prove could keep the verifier busy for hours."""
+    rng = np.random.default_rng(0)
+    for n, tried in ((10, True), (60, False)):
+        X = rng.normal(size=(80, n))
+        X[:, -1] = X[:, 0]
+        instance = partls.Instance(X, rng.normal(size=80), [0] * n, fit_intercept=False)
+        checker = Checker(data_of(instance), problem_of(instance, SignPattern.free(1)), exact=False)
+        calls: list[int] = []
+        monkeypatch.setattr(exact_bounds, "proved_exactly", lambda block, k, calls=calls: calls.append(k))
+        assert not checker.definite(512)
+        assert bool(calls) == tried
 
 
 @pytest.mark.parametrize("options", [

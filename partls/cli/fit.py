@@ -209,8 +209,8 @@ def _write(
         result = model._one_result(None)
         with working("writing the proof"):
             root = a_priori_signs(result.instance, None)
-            given_up = certify(result, root, output.certificate, search.gap, search.time_limit)
-        what = f"proof of the first bound alone ({given_up})" if given_up else "proof"
+            less = certify(result, root, output.certificate, search.gap, search.time_limit)
+        what = f"proof (of {less})" if less else "proof"
         say_to_people(f"{what} written to {output.certificate}: check it with partls verify")
 
 
