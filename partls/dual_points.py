@@ -27,6 +27,7 @@ from partls.exact_integers import Integers, digit_product
 
 AT_ONCE = 256  # points: more take memory, fewer more time
 _STEPS, _PATIENCE = 100, 3  # of refinement, at most, and without gain
+_DEPENDENT = 1e-14  # of its norm: what is left of a column that depends on others
 _SMALL = 4000  # bits of a determinant up to which a system is solved in rationals
 
 Point = tuple[list[int], int]
@@ -54,10 +55,11 @@ class DualPoints:
 
     def refined(self, solutions: Sequence[Relaxed], precision: int) -> list[Point]:
         """Return the points of the supports in units of ``2^-precision``, as accurate as they become."""
-        supports = [self._support(solution.u) for solution in solutions]
         turns = np.array([self._turned(solution) for solution in solutions])
-        factors = [self._factor(support, turn) for support, turn in zip(supports, turns, strict=True)]
+        supports, factors = zip(*map(self._factored, solutions, turns), strict=True) if solutions else ((), ())
         n = np.array([[_scaled(float(value), precision) for value in part.u] for part in solutions], dtype=object)
+        for row, support in zip(n, supports, strict=True):
+            row[np.setdiff1d(np.arange(len(row)), support)] = 0
         right = np.array([self._right(part.u) for part in solutions], dtype=object) * 2**precision
         best, smallest, waited = n.copy(), [math.inf] * len(n), [0] * len(n)
         unsettled = np.flatnonzero([_regular(factor) for factor in factors])
@@ -93,6 +95,16 @@ class DualPoints:
             sums, sizes = n @ checker.members, (n * turned) @ checker.members
             moved = moved + checker.row_weight * (turned * (sizes @ checker.members.T) - sums @ checker.members.T)
         return np.asarray(moved)
+
+    def _factored(self, solution: Relaxed, turn: NDArray[np.intp]) -> tuple[NDArray[np.intp], Floats]:
+        """Return the support, without columns that depend on others of it to working precision, and its factor."""
+        support = self._support(solution.u)
+        factor = self._factor(support, turn)
+        if not _dependent(factor).any():
+            return support, factor
+        first = np.roll(support, 1)  # an intercept stays
+        support = np.sort(first[~_dependent(self._factor(first, turn))])
+        return support, self._factor(support, turn)
 
     def _factor(self, support: NDArray[np.intp], turn: NDArray[np.intp]) -> Floats:
         """Return a triangular factor of the augmented rows on a support, the rows of groups turned."""
@@ -138,14 +150,16 @@ class DualPoints:
         previous = 1
         for k in range(len(rows)):  # fraction-free elimination, above the diagonal too
             pivot = rows[k, k]
+            if pivot == 0 and not rows[k:, k].any() and rows[k, -1] == 0:  # depends on those before: it stays at zero
+                continue
             if pivot <= 0:
                 return None
             reduced = (rows * pivot - np.outer(rows[:, k], rows[k])) // previous
             reduced[k] = rows[k]
             rows, previous = reduced, pivot
         common = math.gcd(previous, *rows[:, -1])
-        for j, entry in zip(support, rows[:, -1], strict=True):
-            n[j] = int(entry // common)
+        for k, j in enumerate(support):
+            n[j] = int(rows[k, -1] // common) if rows[k, k] else 0
         return n, int(previous // common)
 
     def _support(self, u: Floats) -> NDArray[np.intp]:
@@ -202,6 +216,13 @@ class DualPoints:
     def _triangle(self) -> Floats:
         """A triangular factor of the augmented rows, their columns scaled."""
         return np.asarray(qr(np.vstack(self._scaled_rows), mode="r", check_finite=False)[0])[: len(self._shift)]
+
+
+def _dependent(factor: Floats) -> NDArray[np.bool_]:
+    """Return which columns of a triangular factor depend on those before them to working precision."""
+    left = np.zeros(factor.shape[1])
+    left[: len(factor)] = np.abs(np.diag(factor))[: factor.shape[1]]
+    return np.asarray(left <= _DEPENDENT * np.linalg.norm(factor, axis=0))
 
 
 def _regular(factor: Floats) -> bool:

@@ -204,8 +204,8 @@ class Checker:
         finer = max(0, *shorter) + 60 if shorter else 0  # whole numbers throughout, of 60 bits or more
         longest = np.array([0 if size is None else math.ceil(size * 2**finer) for size in reach], dtype=object)
         endless = np.array([size is None for size in reach], dtype=bool)
-        length = max((n.bit_length() for box in boxes for n in box.numerators or ()), default=0) + 1
-        at_once = min(max(_BITS_AT_ONCE // (length * len(self.Q)), 1), _AT_ONCE)
+        largest = max((max(max(box.numerators), -min(box.numerators)) for box in boxes if box.numerators), default=0)
+        at_once = min(max(_BITS_AT_ONCE // ((largest.bit_length() + 1) * len(self.Q)), 1), _AT_ONCE)
         for start in range(0, len(boxes), at_once):
             some = boxes[start : start + at_once]
             n = np.array([box.numerators or [0] * len(self.Q) for box in some], dtype=object)

@@ -352,6 +352,23 @@ def test_a_proof_of_less_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixtur
         check(case, tmp_path / "c.json")
 
 
+@pytest.mark.parametrize("n_columns", [6, 60])
+@pytest.mark.parametrize("repeated", [False, True])
+def test_a_constant_or_repeated_free_column_beside_the_intercept_is_proved(
+    repeated: bool, n_columns: int, tmp_path: Path
+) -> None:
+    """One of the dependent columns stays at zero: the slope vanishes on it, too, and exactly so if they are few."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(100, n_columns)) + 50.0
+    X[:, 1] = X[:, 0] if repeated else 50.26119727
+    y = X[:, 2:].sum(axis=1) + rng.normal(size=100) + 3e5
+    case = Tiny(X, y, (-1, -1, *(j % 3 for j in range(n_columns - 2))))
+    certified(case, tmp_path / "c.json")
+    answer = check(case, tmp_path / "c.json")
+    assert answer.tolerance <= 1e-12 * answer.objective
+    assert (answer.contribution_limit is None) == (n_columns == 6)
+
+
 @pytest.mark.parametrize("offset", [1e6, 1e8, 1.7e9])
 def test_a_far_target_is_proved_whoever_provides_the_constant(offset: float, tmp_path: Path) -> None:
     """Beside such a target the objective vanishes; beside what its constant leaves of it, it does not."""
