@@ -144,7 +144,9 @@ def _parsed(path: Path) -> Any:
         return found
 
     try:
-        return json.loads(path.read_bytes(), parse_constant=no_constant, object_pairs_hook=unique)
+        document = json.loads(path.read_bytes(), parse_constant=no_constant, object_pairs_hook=unique)
+        json.dumps(document, ensure_ascii=False).encode()  # half a character, which JSON can spell, is none
+        return document
     except InvalidInput:
         raise
     except ValueError as error:  # no JSON, no Unicode, or a number of too many digits

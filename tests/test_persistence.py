@@ -110,6 +110,7 @@ SPOILED = {
     "renamed": (lambda d: d["columns"].__setitem__(0, "f"), "hash of the training data's shape and columns"),
     "same name": (lambda d: d["columns"].__setitem__(0, "b"), "a column name occurs twice"),
     "setting": (lambda d: d["settings"].update(lambda_=1), '"settings" holds "lambda_"'),
+    "half a character": (lambda d: d["settings"].update(eta="\ud800"), "it is not JSON"),
 }
 
 
