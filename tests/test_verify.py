@@ -324,6 +324,22 @@ def test_the_command_verifies_tables_and_archives(tmp_path: Path) -> None:
     assert refused.exit_code == 1 and "other data" in refused.output
 
 
+def test_the_command_tells_what_a_certificate_lacks(tmp_path: Path) -> None:
+    rng = np.random.default_rng(9)
+    X = rng.normal(size=(20, 4)) * 1e6
+    X[:, 3] = X[:, 0] + X[:, 1]
+    table = np.column_stack([X, rng.normal(size=20)])
+    np.savetxt(tmp_path / "d.csv", table, fmt="%.17g", delimiter=",", header="a,b,c,d,y", comments="")
+    (tmp_path / "g.csv").write_text("feature,group\na,p\nb,p\nc,q\nd,q\n")
+    places = ["--groups", str(tmp_path / "g.csv"), "--certificate", str(tmp_path / "c.json"), "--target", "y"]
+    told = [
+        CliRunner().invoke(app, ["fit", str(tmp_path / "d.csv"), *places, "--penalty", "l1", "--eta", eta]).stderr
+        for eta in ("1e-8", "1e-2")
+    ]
+    assert "c.json proves only that no solution is better by more than" in told[0]
+    assert told[1] == ""
+
+
 @pytest.mark.parametrize("content", [b"", b"a,price\n", b"a,price\n1,x\n", b"a,price\n1\n", b"\xff\xff"])
 def test_the_command_refuses_broken_tables(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_bytes(content)

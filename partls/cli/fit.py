@@ -210,8 +210,10 @@ def _write(
         with working("writing the proof"):
             root = a_priori_signs(result.instance, None)
             less = certify(result, root, output.certificate, search.gap, search.time_limit)
-        what = f"proof (of {less})" if less else "proof"
-        say_to_people(f"{what} written to {output.certificate}: check it with partls verify")
+        if less:
+            say(f"the certificate {output.certificate} proves {less}")
+        else:
+            say_to_people(f"proof written to {output.certificate}: check it with partls verify")
 
 
 def _tell_unproven(model: PartLSRegressor, out: Path | None, checkpoint: Path | None) -> None:
