@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _NO_GAP = 1e-12  # of ||y||^2: an optimum this near to the unconstrained one leaves nothing to close
+_SHOWN_AS_ZERO = 5e-5  # shares below this print as 0.0000
 _RUNS, _SHORT = 3, 0.2  # a bound of fewer seconds is timed up to three times: the first compiles
 
 
@@ -85,8 +86,17 @@ class Comparison(ResultTable):
 
     @property
     def caption(self) -> str:
-        """The two ends of the gap."""
-        return f"gap from {self.floor:.8g} (unconstrained) to {self.optimum:.8g} (optimum)"
+        """The two ends of the gap, and why a bound may close none of it."""
+        ends = f"gap from {self.floor:.8g} (unconstrained) to {self.optimum:.8g} (optimum)"
+        at_floor = dict.fromkeys(
+            row.relaxation for row in self.rows if np.isfinite(row.bound) and abs(row.gap_closed) < _SHOWN_AS_ZERO
+        )
+        if not at_floor:
+            return ends
+        return (
+            f"{ends}. Gap closed 0: the bound of {', '.join(at_floor)} equals the unconstrained optimum. Bounds that "
+            "drop the constraints of undecided groups start there and rise as the search decides signs."
+        )
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the share of the gap closed against time, one point per relaxation and depth; return the axes."""

@@ -255,7 +255,8 @@ def test_the_table_shows_itself(instance: Instance, monkeypatch: pytest.MonkeyPa
     console = Console(width=120)
     with console.capture() as capture:
         console.print(comparison)
-    assert capture.get().count("unconstrained") == 3  # the last in the caption
+    table, caption = capture.get().split("gap from")
+    assert table.count("unconstrained") == 2 and "(unconstrained)" in caption
     for width in (40, 60, 80):  # no figure is cut, and no column
         console = Console(width=width)
         with console.capture() as capture:
@@ -372,3 +373,23 @@ def test_importing_the_packages_stays_light() -> None:
         "assert not heavy, heavy"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_bound_that_closes_nothing_is_explained():
+    rng = np.random.default_rng(3)
+    instance = Instance(rng.normal(size=(30, 6)), rng.normal(size=30), [0, 0, 0, 1, 1, 1])
+    caption = compare(instance, relaxations=["active-set", "shor"]).caption
+    assert "the bound of active-set equals the unconstrained optimum" in caption
+    assert "Gap closed 0" not in compare(instance, relaxations=["shor"]).caption
+
+
+def test_a_relaxation_that_fails_is_not_said_to_equal_the_unconstrained_optimum():
+    class Failing:
+        name = "failing"
+
+        def prepare(self, instance):
+            raise RuntimeError("no solver")
+
+    rng = np.random.default_rng(3)
+    instance = Instance(rng.normal(size=(30, 6)), rng.normal(size=30), [0, 0, 0, 1, 1, 1])
+    assert "failing" not in compare(instance, relaxations=[Failing()]).caption
