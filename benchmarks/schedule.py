@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from partls.parallel.remote_pool import BUNDLES_EACH
 from partls.search import tree
-from partls.search.executors import BUNDLES_EACH
 from partls.search.window import window_and_budget
 
 WORKERS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000)
@@ -32,21 +32,21 @@ class Step:
 
 @dataclass
 class Recorder:
-    """An executor whose crew explores in this process, one task after another, and writes the schedule down."""
+    """An executor that explores in this process, one task after another, and records the schedule."""
 
     steps: list[Step] = field(default_factory=list)
     n_merged: int = 0
     seconds: float = 0.0  # from the first task to the last, merging included
 
-    def hire(self, problem: Any, explore: Any, deadline: float) -> Recorder:
+    def make_pool(self, problem: Any, explore: Any, deadline: float) -> Recorder:
         self._explore, self._began = explore, time.perf_counter()
         return self
 
     def submit(self, task: Any) -> tuple[int, Any]:
         return self.n_merged, task
 
-    def wait(self, ticket: tuple[int, Any], seconds: float) -> Any:
-        after, task = ticket
+    def wait(self, handle: tuple[int, Any], seconds: float) -> Any:
+        after, task = handle
         began = time.perf_counter()
         result = self._explore(task)
         self.steps.append(Step(after, time.perf_counter() - began))

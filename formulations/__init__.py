@@ -6,29 +6,27 @@
 
 from __future__ import annotations
 
-import sys
-from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from formulations.equivalence import from_coef, to_coef, to_partls, to_partls_b
 from formulations.errors import InvalidInput, PartLSError
 from formulations.instance import Instance
+from formulations.lazy import lazy_names
 from formulations.partition import Partition
-from formulations.reduction import Reduction
+from formulations.rows.reduction import Reduction
 from formulations.signs import SignPattern
 from formulations.subset_sum import balanced_value, subset_sum
 
 if TYPE_CHECKING:
-    from formulations.best_curvature import best_curvature
-    from formulations.flat_directions import flat_directions
-    from formulations.model import Model
-    from formulations.partls import alpha_fixed, beta_fixed
-    from formulations.partls_b import partls_b
-    from formulations.perspective import perspective
-    from formulations.quadratic import quadratic
-    from formulations.shor import shor, shor_block_only_as_printed
-    from formulations.split_dnn import split_dnn
+    from formulations.builders.best_curvature import best_curvature
+    from formulations.builders.flat_directions import flat_directions
+    from formulations.builders.model import Model
+    from formulations.builders.partls import alpha_fixed, beta_fixed
+    from formulations.builders.partls_b import partls_b
+    from formulations.builders.perspective import perspective
+    from formulations.builders.quadratic import quadratic
+    from formulations.builders.shor import shor, shor_block_only_as_printed
+    from formulations.builders.split_dnn import split_dnn
 
 __all__ = [
     "Instance",
@@ -56,7 +54,7 @@ __all__ = [
     "to_partls_b",
 ]
 
-_LAZY = {
+_BUILDERS = {
     "Model": "model",
     "alpha_fixed": "partls",
     "best_curvature": "best_curvature",
@@ -70,28 +68,8 @@ _LAZY = {
     "split_dnn": "split_dnn",
 }
 
-
-class _Package(ModuleType):
-    """The package, where a builder's name means the builder although its module bears the same name."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Bind the builder where the import system binds the module it has just loaded."""
-        if isinstance(value, ModuleType) and _LAZY.get(name) == name:
-            value = getattr(value, name)
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
-
 if not TYPE_CHECKING:  # a checker that saw this function would accept any name
-
-    def __getattr__(name: str) -> Any:
-        """Load a builder on first use."""
-        if name not in _LAZY:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
-        globals()[name] = value
-        return value
+    __getattr__ = lazy_names(__name__, {name: f"builders.{module}" for name, module in _BUILDERS.items()})
 
 
 def __dir__() -> list[str]:

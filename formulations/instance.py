@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from formulations.blocks import fold_blocks, in_blocks
 from formulations.data import Floats, as_matrix, as_vector, column_names
 from formulations.errors import InvalidInput, counted, suggestion
 from formulations.partition import Partition
-from formulations.reduction import Reduction, reduce
-from formulations.residual import residual
+from formulations.rows.blocks import fold_blocks, in_blocks
+from formulations.rows.reduction import Reduction, reduce
+from formulations.rows.residual import residual
 
 PENALTIES = ("l2", "l1")
 

@@ -14,21 +14,10 @@ from formulations.data import Floats
 from formulations.errors import InvalidInput
 from formulations.instance import Instance
 from formulations.signs import SignPattern
-from partls.alternating import HALVES, POLISHES, AlternatingOptions, alternate
-from partls.branch_and_bound import branch_and_bound
-from partls.enumeration import MAX_GROUPS, checked_keep, enumerate_patterns
-from partls.interrupts import Keyboard, keyboard, raising
-from partls.options import (
-    a_priori_signs,
-    at_least_one,
-    chosen,
-    nonnegative,
-    seed_sequence,
-    starting_signs,
-    thread_count,
-    writable,
-)
-from partls.progress import Observer
+from partls.explore.branching import branching_rule
+from partls.explore.incumbents import leaf
+from partls.explore.subtree import Incumbent, round_to_signs
+from partls.parallel.make_pool import checked_executor
 from partls.result import (
     ABSOLUTE_TOLERANCE,
     OPTIMAL_GAP,
@@ -39,14 +28,25 @@ from partls.result import (
     relative_gap,
     target_size,
 )
-from partls.search.branching import branching_rule
+from partls.runtime.blas_threads import single_threaded_blas
+from partls.runtime.interrupts import Keyboard, keyboard, raising
+from partls.runtime.options import (
+    a_priori_signs,
+    at_least_one,
+    chosen,
+    nonnegative,
+    seed_sequence,
+    starting_signs,
+    thread_count,
+    writable,
+)
+from partls.runtime.progress import Observer
 from partls.search.checkpoint import Checkpoint
-from partls.search.executors import checked_executor
-from partls.search.incumbents import leaf
 from partls.search.options import SearchOptions
-from partls.search.starts import strategies
-from partls.search.subtree import Incumbent, round_to_signs
-from partls.threads import single_threaded_blas
+from partls.strategies.alternating import HALVES, POLISHES, AlternatingOptions, alternate
+from partls.strategies.branch_and_bound import branch_and_bound
+from partls.strategies.enumeration import MAX_GROUPS, checked_keep, enumerate_patterns
+from partls.strategies.starts import strategies
 from relaxations import as_relaxation
 
 logger = logging.getLogger(__name__)
@@ -119,8 +119,8 @@ def solve(
         Threads (-1: one per core). The answer does not depend on it.
     executor : optional
         Who explores large trees of branch and bound instead of threads: a ``dask.distributed.Client``, an executor of
-        ``concurrent.futures``, a ``joblib.Parallel`` or the name of a joblib backend ("loky", with ``n_jobs``
-        processes). Tree and answer do not depend on it; small trees stay in this process.
+        ``concurrent.futures``, or "loky" (``n_jobs`` processes of joblib). Tree and answer do not depend on it; small
+        trees stay in this process.
     random_state : int, optional
         Seed of the starts of the alternation; the exact methods are deterministic and do without.
     progress : bool or callable
@@ -265,7 +265,7 @@ def _certified(
     if path is not None:
         try:
             with raising(keys):
-                from partls.certificate import certify  # only those who ask for a proof load what writes it
+                from partls.prove.certificate import certify  # only those who ask for a proof load what writes it
 
                 if less := certify(result, root, path, gap_tol, time_limit):
                     logger.warning("certificate %s proves %s", path, less)

@@ -13,16 +13,16 @@ from scipy.linalg import lapack, qr, solve_triangular
 
 from formulations.data import Floats
 from formulations.instance import Instance
-from formulations.reduction import DEPENDENT, Reduction
+from formulations.rows.reduction import DEPENDENT, Reduction
 from formulations.signs import SignPattern
-from relaxations.bound import Bound, BoundStatus
-from relaxations.certify import DEPENDENT_BOX, SafeBound
+from relaxations import kernel
 from relaxations.diagonal import optimal_diagonal
-from relaxations.kernel import load
+from relaxations.protocol import Bound, BoundStatus
+from relaxations.safe.least_squares import DEPENDENT_BOX, SafeBound
 from relaxations.sign_constrained import solve_signed
 
 if TYPE_CHECKING:
-    from relaxations._tableau import Problem
+    from relaxations.kernel.tableau import Problem
 
 _RANK_TOLERANCE = 1e-9  # of a column's norm: nearer to the others than this, a column starts outside the tableau
 _WRONG_SIGN = 1e-11  # of the target's norm: a coefficient (columns have norm about 1) below this is zero
@@ -64,13 +64,13 @@ class GroupedProblem:
 
     def kernel_problem(self, upper: float, diagonal: Floats | None = None) -> Problem:
         """Return the kernel's data for a search among the solutions no worse than ``upper``."""
-        kernel = load("relaxations._tableau")
+        tableau = kernel.tableau
         norm = float(np.sqrt(self.size))
-        state = np.zeros((kernel.STATE_ROWS, len(self.point)))
-        state[kernel.DIAGONAL] = np.diag(self.T)
-        state[kernel.POINT] = self.point
-        state[kernel.PASSIVE] = self.passive
-        problem: Problem = kernel.Problem(
+        state = np.zeros((tableau.STATE_ROWS, len(self.point)))
+        state[tableau.DIAGONAL] = np.diag(self.T)
+        state[tableau.POINT] = self.point
+        state[tableau.PASSIVE] = self.passive
+        problem: Problem = tableau.Problem(
             self.R, self.z, self.reduction.rest, self.size, self.start, self.box(upper), self.T, state, self.floor,
             _WRONG_SIGN * norm, _TIE * norm, _SLACK * self.floor, not self.passive.all(),
             np.zeros(len(self.point)) if diagonal is None else diagonal, diagonal is not None,
@@ -179,8 +179,6 @@ class ActiveSetBounder:
         self._grouped = group_columns(reduction)
         self._native = self._grouped.reliable and not reduction.l1.any()
         if self._native:
-            self._tableau, self._kernel = load("relaxations._tableau"), load("relaxations._pivoting")
-            self._one_node = load("relaxations._one_node")
             self._problem = self._grouped.kernel_problem(self._grouped.size)
 
     @property
@@ -198,13 +196,13 @@ class ActiveSetBounder:
         if not self._native:
             return self._orthogonal.bound(signs, cutoff=cutoff)
         began = time.perf_counter()
-        tableau, kernel, red = self._tableau, self._kernel, self._reduction
-        S = np.empty((tableau.STATE_ROWS, self._reduction.n_columns))
-        status, value, certified = self._one_node.bound_node(
+        red = self._reduction
+        S = np.empty((kernel.tableau.STATE_ROWS, red.n_columns))
+        status, value, certified = kernel.one_node.bound_node(
             self._problem, np.array(signs.values, np.int8), cutoff / red.scale, S
         )
-        if status == kernel.UNFINISHED or value - certified > _LOOSE * value + _SLACK * self._grouped.size:
+        if status == kernel.pivoting.UNFINISHED or value - certified > _LOOSE * value + _SLACK * self._grouped.size:
             return self._orthogonal.bound(signs, cutoff=cutoff)
-        v = S[tableau.POINT] * S[tableau.PASSIVE]
-        reached = BoundStatus.CUTOFF if status == kernel.PRUNED else BoundStatus.OPTIMAL
+        v = S[kernel.tableau.POINT] * S[kernel.tableau.PASSIVE]
+        reached = BoundStatus.CUTOFF if status == kernel.pivoting.PRUNED else BoundStatus.OPTIMAL
         return Bound(certified * red.scale, max(value, certified) * red.scale, v, reached, time.perf_counter() - began)

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.builders.model import Model
+from formulations.builders.perspective import perspective
 from formulations.data import Floats
 from formulations.instance import Instance
-from formulations.model import Model
-from formulations.perspective import perspective
 from formulations.signs import SignPattern
-from relaxations.backend import Backend
-from relaxations.certify_perspective import PerspectiveCertificate
-from relaxations.conic import ConicBounder
-from relaxations.curvature import Room, chosen, room
+from relaxations.conic.backend import Backend
+from relaxations.conic.curvature import Room, chosen, room
+from relaxations.conic.relaxation import ConicBounder
+from relaxations.safe.perspective import PerspectiveCertificate
 
 _KEPT = 0.05  # share of the root's D that a rescaled one keeps, so that decided groups have curvature as well
 

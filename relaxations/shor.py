@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.builders.shor import product_signs, shor, shor_block_only_as_printed
 from formulations.instance import Instance
-from formulations.shor import product_signs, shor, shor_block_only_as_printed
-from relaxations.backend import Backend
-from relaxations.certify_lift import LiftedProblem
-from relaxations.conic import ConicBounder
-from relaxations.lift import InteriorSearch, LiftCertificate, solvers_for
+from relaxations.conic.backend import Backend
+from relaxations.conic.lift import InteriorSearch, LiftCertificate, solvers_for
+from relaxations.conic.relaxation import ConicBounder
+from relaxations.safe.lift import LiftedProblem
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack, qr, solve_triangular
 
 from formulations.data import Floats
-from formulations.reduction import DEPENDENT, Reduction
+from formulations.rows.reduction import DEPENDENT, Reduction
 
 _LARGE = 1e3  # of the target's norm: a coefficient (columns have norm about 1) that costs its row three digits
 _BLOCK = 32  # columns that LAPACK factors at a time

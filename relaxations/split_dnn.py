@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.builders.split_dnn import opposed_parts, split_dnn, split_parts
 from formulations.data import Floats
 from formulations.instance import Instance
-from formulations.split_dnn import opposed_parts, split_dnn, split_parts
-from relaxations.backend import Backend
-from relaxations.certify_lift import LiftedProblem
-from relaxations.conic import ConicBounder
-from relaxations.lift import InteriorSearch, LiftCertificate, solvers_for
+from relaxations.conic.backend import Backend
+from relaxations.conic.lift import InteriorSearch, LiftCertificate, solvers_for
+from relaxations.conic.relaxation import ConicBounder
+from relaxations.safe.lift import LiftedProblem
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from math import inf
 import numpy as np
 
 from formulations.instance import Instance
-from formulations.reduction import Reduction
+from formulations.rows.reduction import Reduction
 from formulations.signs import SignPattern
 from relaxations.active_set import OrthogonalBounder
-from relaxations.bound import Bound, Bounder, BoundStatus
-from relaxations.certify_perspective import PerspectiveCertificate
+from relaxations.protocol import Bound, Bounder, BoundStatus
+from relaxations.safe.perspective import PerspectiveCertificate
 from relaxations.sign_constrained import signed_least_squares
 
 

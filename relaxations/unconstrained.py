@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.builders.model import Model
+from formulations.builders.quadratic import quadratic
 from formulations.instance import Instance
-from formulations.model import Model
-from formulations.quadratic import quadratic
-from formulations.reduction import Reduction
-from relaxations.backend import Backend
-from relaxations.certify import SafeBound
-from relaxations.certify_perspective import PerspectiveCertificate
-from relaxations.conic import Certificate, ConicBounder
+from formulations.rows.reduction import Reduction
+from relaxations.conic.backend import Backend
+from relaxations.conic.relaxation import Certificate, ConicBounder
+from relaxations.safe.least_squares import SafeBound
+from relaxations.safe.perspective import PerspectiveCertificate
 
 # Of the target's norm: a solver's coefficient (columns have norm about 1) at its bound. Which are, the solver leaves
 # open: each reading of its point proves something, and the best proof counts.

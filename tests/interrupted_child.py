@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 import partls
-from partls.interrupts import Keyboard
-from partls.progress import SearchState
+from partls.runtime.interrupts import Keyboard
+from partls.runtime.progress import SearchState
 
 shown: list[float] = []
 

@@ -26,7 +26,7 @@ def main(kind: str) -> None:
         list(executor.map(time.sleep, [0.1] * 2))  # they start with Python's own way with Ctrl-C
     pressing: list[threading.Timer] = []
 
-    def press(state: partls.progress.SearchState) -> None:
+    def press(state: partls.runtime.progress.SearchState) -> None:
         if state.nodes > 1000 and not pressing:
             pressing.append(threading.Timer(1.0, os.killpg, (0, signal.SIGINT)))  # by then all are at work
             pressing[0].start()

@@ -14,10 +14,11 @@ from hypothesis import given, settings
 
 import partls
 from formulations import Instance, SignPattern, alpha_fixed, beta_fixed, from_coef
-from partls import InvalidInput, Status, progress
-from partls.search.halves import NonnegativeHalves, Split
-from partls.search.simplex_halves import SimplexHalves
-from partls.search.starts import STRATEGIES, Start, Starts
+from partls import InvalidInput, Status
+from partls.runtime import progress
+from partls.strategies.halves import NonnegativeHalves, Split
+from partls.strategies.simplex_halves import SimplexHalves
+from partls.strategies.starts import STRATEGIES, Start, Starts
 from relaxations import UnconstrainedRelaxation
 from tests.families import FAMILIES, correlated, overdetermined, reachable, singletons
 from tests.oracles import brute_force, sign_constrained
@@ -373,7 +374,7 @@ def test_an_interrupt_before_any_start_leaves_a_model(keyboard: None, monkeypatc
         signal.raise_signal(signal.SIGINT)
         return original(self, number)
 
-    monkeypatch.setattr("partls.search.starts.Starts.make", pressing)
+    monkeypatch.setattr("partls.strategies.starts.Starts.make", pressing)
     result = solved()
     assert result.status is Status.INTERRUPTED
     assert result.audit().passed

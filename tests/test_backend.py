@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from formulations import Instance, InvalidInput, SignPattern, quadratic, shor, shor_block_only_as_printed
-from formulations.model import Model
+from formulations.builders.model import Model
 from relaxations import BoundStatus, ShorRelaxation, UnconstrainedRelaxation
-from relaxations.backend import Backend
+from relaxations.conic.backend import Backend
 
 
 @pytest.fixture(scope="module")

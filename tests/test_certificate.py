@@ -15,11 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import partls
-from partls import SignPattern, Status, VerificationError, certificate
-from partls.certificate_file import Box, read_certificate, sealed
-from partls.dual_points import DualPoints, Relaxed
-from partls.exact_bounds import Checker
-from partls.fingerprint import data_of, problem_of
+from partls import SignPattern, Status, VerificationError
+from partls.prove import certificate
+from partls.prove.dual_points import DualPoints, Relaxed
+from partls.verification.document import Box, read_certificate, sealed
+from partls.verification.exact_bounds import Checker
+from partls.verification.fingerprint import data_of, problem_of
 from relaxations.strengthened import StrengthenedBounder
 from tests.families import FAMILIES, correlated, overdetermined
 from tests.proofs import MODES, certified, check, proved
@@ -292,9 +293,9 @@ def test_a_proof_that_is_too_long_is_given_up_for_the_first_bound(
     certified(case, tmp_path / "c.json")  # compiles what has to be
     if limit:
         clock = iter(range(10**6))
-        monkeypatch.setattr("partls.certificate.time.monotonic", lambda: 0.1 * next(clock))
+        monkeypatch.setattr("partls.prove.certificate.time.monotonic", lambda: 0.1 * next(clock))
     else:
-        monkeypatch.setattr("partls.certificate_file._MAX_BYTES", 10_000)
+        monkeypatch.setattr("partls.verification.document._MAX_BYTES", 10_000)
     assert certified(case, tmp_path / "c.json", **limit).status is Status.OPTIMAL
     assert "proves the first bound alone" in caplog.text and reason in caplog.text
     with pytest.raises(VerificationError, match="only proves the objective to within"):
@@ -425,7 +426,7 @@ def test_the_answer_outlives_its_proof(
     def fail(*_: object) -> None:
         raise failure
 
-    monkeypatch.setattr("partls.certificate_file.Path.replace", fail)
+    monkeypatch.setattr("partls.verification.document.Path.replace", fail)
     result = certified(overdetermined(4, n_groups=3, n_columns=6), tmp_path / "c.json")
     assert result.status is Status.OPTIMAL
     assert "not written" in caplog.text

@@ -26,9 +26,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 import partls
 from partls import InvalidInput, SignPattern, Status
-from partls.certificate_file import sealed
+from partls.explore.subtree import Subtree
 from partls.search.checkpoint import Checkpoint, SearchState
-from partls.search.subtree import Subtree
+from partls.verification.document import sealed
 from tests.families import FAMILIES
 from tests.strategies import Tiny
 from tests.tolerances import same_optimum
@@ -401,7 +401,7 @@ def test_a_full_disk_costs_the_checkpoint_and_not_the_search(
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("partls.whole_files.os.fsync", full)
+    monkeypatch.setattr("partls.runtime.atomic_files.os.fsync", full)
     with caplog.at_level(logging.WARNING):
         result = run(FAMILIES["correlated"](5), tmp_path / "run.ckpt")
     assert result.status is Status.OPTIMAL

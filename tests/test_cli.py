@@ -269,7 +269,7 @@ def test_ctrl_c_while_the_proof_is_written_keeps_the_model(folder: Path, monkeyp
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("partls.certificate.certify", interrupted)
+    monkeypatch.setattr("partls.prove.certificate.certify", interrupted)
     ended = run(*FIT, "--json", "--out", "model.json", "--certificate", "proof.json")
     assert (ended.exit_code, ended.stderr) == (130, "interrupted\n")
     assert partls.PartLSRegressor.load("model.json").objective_ == json.loads(ended.stdout)["objective"]
@@ -655,7 +655,7 @@ def test_predict_says_which_value_it_cannot_use(folder: Path, monkeypatch: pytes
         data.loc[[41, 50], "rooms"] = value
         data.to_parquet("new.parquet")
         assert message("predict", "model.json", "new.parquet") == f"error: new.parquet: {told}\n"
-    monkeypatch.setattr("partls.tables.columnar.BATCH_ROWS", 20)
+    monkeypatch.setattr("partls.cli.tables.columnar.BATCH_ROWS", 20)
     assert f"{told}\n" in message("predict", "model.json", "new.parquet", "--out", "p.csv")
     assert message("predict", "model.json", "new.parquet", "--json") == f"error: new.parquet: {told}\n"
     assert not list(folder.glob("p.csv*"))

@@ -20,20 +20,11 @@ import partls
 import relaxations
 from formulations import Instance, SignPattern
 from formulations.errors import InvalidInput, PartLSError
-from relaxations import (
-    ActiveSetRelaxation,
-    Bound,
-    Bounder,
-    BoundStatus,
-    Fixed,
-    UnconstrainedRelaxation,
-    compare,
-    search_trees,
-    tree_size,
-)
-from relaxations import node_optimum as exact_search
-from relaxations.comparison import Compared
-from relaxations.table import duration, number
+from partls import tree_size
+from relaxations import ActiveSetRelaxation, Bound, Bounder, BoundStatus, Fixed, UnconstrainedRelaxation, compare
+from relaxations.comparison import node_optimum as exact_search
+from relaxations.comparison.compare import Compared
+from relaxations.comparison.table import duration, number
 from tests.families import FAMILIES, correlated
 from tests.oracles import brute_force, sign_constrained
 from tests.strategies import Tiny
@@ -348,22 +339,6 @@ def test_a_search_under_a_limit_is_a_row_that_says_so() -> None:
 def test_bad_options_of_the_search_are_refused_at_once(instance: Instance) -> None:
     with pytest.raises(InvalidInput, match="branching="):
         tree_size(instance, ["active-set"], branching="strongest")
-
-
-def test_any_search_can_be_handed_in(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = []
-
-    def search(instance: Instance, **options: Any) -> partls.Result:
-        calls.append(options["relaxation"])
-        return partls.solve_instance(instance, **options)
-
-    monkeypatch.setattr(search_trees, "_registered", [])
-    with pytest.raises(PartLSError, match="import partls first"):
-        tree_size(instance, ["active-set"])
-    assert tree_size(instance, [Fixed("active-set")], solve=search).rows[0].status == "optimal"
-    relaxations.search_with(search)
-    assert tree_size(instance, [Fixed("active-set")]).rows[0].status == "optimal"
-    assert calls.count(Fixed("active-set")) == 2
 
 
 def test_importing_the_packages_stays_light() -> None:

@@ -21,10 +21,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-import formulations.blocks
+import formulations.rows.blocks
 import partls
 from partls import InvalidInput, Status, WorkersLost
-from partls.search import executors, tree
+from partls.parallel import remote_pool
+from partls.search import tree
 from tests.families import FAMILIES, correlated
 from tests.test_cli import FIT, document, folder, houses, message  # noqa: F401 -- a fixture
 from tests.test_executors import alone, small_tasks, solved  # noqa: F401 -- a fixture
@@ -146,7 +147,7 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
 
 def test_without_dask_the_message_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parquet.write_table(pa.Table.from_pandas(table()), tmp_path / "rows.parquet")
-    monkeypatch.setattr(formulations.blocks, "import_module", lambda name: __import__(f"no_{name}"))
+    monkeypatch.setattr(formulations.rows.blocks, "import_module", lambda name: __import__(f"no_{name}"))
     with pytest.raises(InvalidInput, match=r"pip install 'partls\[dask\]'"):
         partls.solve(tmp_path / "rows.parquet", "y")
 
@@ -226,18 +227,18 @@ def test_a_worker_added_on_the_way_takes_part(
     cluster: LocalCluster, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workers: set[str] = set()
-    carried_out = executors.RemoteCrew.wait
+    waited = remote_pool.RemotePool.wait
 
-    def noting(crew: Any, ticket: Any, seconds: float) -> Any:
-        result = carried_out(crew, ticket, seconds)
-        workers.update([ticket[0].report.worker] if result is not None else [])
+    def noting(pool: Any, handle: Any, seconds: float) -> Any:
+        result = waited(pool, handle, seconds)
+        workers.update([handle[0].result.worker] if result is not None else [])
         return result
 
     def add() -> None:
         cluster.scale(3)
         client.wait_for_workers(3, timeout=60)
 
-    monkeypatch.setattr(executors.RemoteCrew, "wait", noting)
+    monkeypatch.setattr(remote_pool.RemotePool, "wait", noting)
     before = set(client.nthreads())
     assert fingerprint(solved(executor=client, progress=once(add))) == alone()
     assert set(client.nthreads()) - before <= workers

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import partls
-from partls import enumeration
-from partls.enumeration import PatternSolver
+from partls.strategies import enumeration
+from partls.strategies.enumeration import PatternSolver
 from tests.families import conditioned, correlated, reachable
 from tests.oracles import Oracle, brute_force
 from tests.strategies import Tiny

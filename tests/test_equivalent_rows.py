@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import partls
-from formulations import Instance, equivalent_rows
-from formulations.equivalent_rows import Chunk
+from formulations import Instance
 from formulations.errors import InvalidInput
+from formulations.rows import equivalent_rows
+from formulations.rows.equivalent_rows import Chunk
 from tests.tolerances import VANISHING
 
 PROBLEMS = (

@@ -19,7 +19,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import check_estimator
 
 from partls import InvalidInput, PartLSRegressor, Status
-from partls.callbacks import FitReporter
+from partls.estimators.callbacks import FitReporter
 from tests.oracles import brute_force
 from tests.tolerances import same_optimum
 

@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.utils.estimator_checks import check_estimator
 
 from partls import Instance, InvalidInput, PartLSRegressor, PartLSRegressorCV, Status, solve_instance
-from partls.eta_path import EtaPath
+from partls.estimators.eta_path import EtaPath
 from tests.families import FAMILIES
 from tests.test_estimator import SKIPPED, hard_problem
 from tests.tolerances import same_optimum

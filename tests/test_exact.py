@@ -16,12 +16,12 @@ import pytest
 
 import partls
 from formulations import SignPattern
-from formulations.reduction import Reduction
-from partls import branch_and_bound
+from formulations.rows.reduction import Reduction
+from partls.explore.compiled import CompiledExplorer
+from partls.explore.incumbents import leaf
+from partls.explore.subtree import Incumbent
 from partls.search import tree
-from partls.search.compiled import CompiledExplorer
-from partls.search.incumbents import leaf
-from partls.search.subtree import Incumbent
+from partls.strategies import branch_and_bound
 from tests.families import DEPENDENT, FAMILIES, FULL_RANK, big_groups, correlated, overdetermined, underdetermined
 from tests.oracles import Oracle, brute_force, sign_constrained
 from tests.strategies import Tiny
@@ -154,7 +154,7 @@ def test_there_are_enough_instances() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_group_may_need_more_pivots_than_a_trial_holds(seed: int, hard_search: Any) -> None:
-    from relaxations._pivoting import MAX_PENDING
+    from relaxations.kernel.pivoting import MAX_PENDING
 
     case = big_groups(seed)
     oracle = brute_force(case.X, case.y, case.labels, **case.options)

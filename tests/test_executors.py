@@ -15,16 +15,18 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import joblib
 import numpy as np
 import pytest
 
 import partls
 from benchmarks.schedule import Recorder, Step, enlarged, replay
-from formulations.equivalent_rows import compact
+from formulations.rows.equivalent_rows import compact
 from partls import InvalidInput, Status, WorkersLost
-from partls.search import executors, tree, worker
-from partls.search.crew import Threads
+from partls.parallel import remote_pool
+from partls.parallel import remote_worker as worker
+from partls.parallel.pool import ThreadPool
+from partls.parallel.remote_pool import RemotePool
+from partls.search import tree
 from partls.search.window import window_and_budget
 from relaxations.unconstrained import UnconstrainedRelaxation
 from tests.families import FAMILIES, correlated
@@ -38,7 +40,7 @@ def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hand out many small tasks early, so that a small tree is one for many workers."""
     monkeypatch.setattr(tree, "_DEPTH_FIRST_BUDGET", 16)
     monkeypatch.setattr(tree, "_STRENGTHEN_AFTER", 100)
-    monkeypatch.setattr(executors, "_BUNDLE_SECONDS", 0.02)
+    monkeypatch.setattr(remote_pool, "_BUNDLE_SECONDS", 0.02)
 
 
 @cache
@@ -53,13 +55,13 @@ def solved(case: Tiny | None = None, **options: Any) -> partls.Result:
 
 
 class OneByOne(Executor):
-    """Carries out an order when its result is asked for, in this process, and counts what it is sent."""
+    """Runs a request when its result is asked for, in this process, and counts what it is sent."""
 
     def __init__(self) -> None:
-        self.n_orders = self.n_problems = 0
+        self.n_requests = self.n_problems = 0
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        self.n_orders += 1
+        self.n_requests += 1
         self.n_problems += args[1] is not None
         future: Future[Any] = Future()
         future.set_result(fn(*args, **kwargs))
@@ -83,24 +85,17 @@ def test_a_pool_of_threads_explores_the_same_tree(small_tasks: None) -> None:
         assert pool.submit(int, "7").result() == 7  # it is the user's, and still open
 
 
-def test_a_backend_of_joblib_explores_the_same_tree(small_tasks: None) -> None:
-    threads = joblib.Parallel(n_jobs=2, backend="threading")
-    assert fingerprint(solved(executor=threads)) == alone()
-    interrupted = solved(executor=threads, progress=lambda state: state.nodes > 400)
+def test_processes_of_joblib_explore_the_same_tree(small_tasks: None) -> None:
+    assert fingerprint(solved(executor="loky", n_jobs=2)) == alone()
+    interrupted = solved(executor="loky", n_jobs=2, progress=lambda state: state.nodes > 400)
     assert interrupted.status is Status.INTERRUPTED
     assert interrupted.n_nodes < alone()[2]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("executor", ["loky", "multiprocessing"])
-def test_processes_of_joblib_explore_the_same_tree(executor: str, small_tasks: None) -> None:
-    assert fingerprint(solved(executor=executor, n_jobs=2)) == alone()
 
 
 def test_the_problem_is_sent_once_to_each_process(small_tasks: None) -> None:
     executor = OneByOne()
     assert fingerprint(solved(executor=executor)) == alone()
-    assert executor.n_orders > 10
+    assert executor.n_requests > 10
     assert executor.n_problems == 1
 
 
@@ -116,31 +111,31 @@ def test_a_process_that_forgot_the_problem_gets_it_again(small_tasks: None, monk
     assert executor.n_problems > 1
 
 
-class Instant(executors.RemoteCrew):
-    """Two workers whose reports are there at once: each task is its own exploration, of a millisecond."""
+class Instant(RemotePool):
+    """Two workers whose results are there at once: each task is its own exploration, of a millisecond."""
 
     sizes: tuple[int, ...] = ()
 
     def n_workers(self) -> int:
         return 2
 
-    def send(self, bundle: Any, order: Any, *, with_problem: bool) -> None:
-        self.sizes += (len(order.tasks),)
-        bundle.future = worker.Report(tuple(order.tasks), (0.001,) * len(order.tasks))
+    def send(self, bundle: Any, request: Any, *, with_problem: bool) -> None:
+        self.sizes += (len(request.tasks),)
+        bundle.future = worker.WorkResult(tuple(request.tasks), (0.001,) * len(request.tasks))
 
     def receive(self, bundle: Any, seconds: float) -> Any:
         return bundle.future
 
 
 def test_bundles_are_as_large_as_the_clock_and_the_other_workers_allow() -> None:
-    crew: Any = Instant(SimpleNamespace(packed=lambda: None), np.inf)  # type: ignore[arg-type]
+    pool: Any = Instant(SimpleNamespace(packed=lambda: None), np.inf)  # type: ignore[arg-type]
     for n_tasks in (30, 600, 6000):
-        tickets = [crew.submit(task) for task in range(n_tasks)]
-        assert [crew.wait(ticket, 0.0) for ticket in tickets] == list(range(n_tasks))
-        assert crew._n_waiting == 0
-    assert crew._seconds_per_task == pytest.approx(0.001, rel=0.05)
-    assert crew.sizes[0] == 1  # nothing is known yet
-    assert 200 < max(crew.sizes) <= 500  # half a second, and a third of a worker's share of what waits
+        tickets = [pool.submit(task) for task in range(n_tasks)]
+        assert [pool.wait(ticket, 0.0) for ticket in tickets] == list(range(n_tasks))
+        assert pool._n_waiting == 0
+    assert pool._seconds_per_task == pytest.approx(0.001, rel=0.05)
+    assert pool.sizes[0] == 1  # nothing is known yet
+    assert 200 < max(pool.sizes) <= 500  # half a second, and a third of a worker's share of what waits
 
 
 def test_a_process_keeps_the_last_two_problems(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,7 +167,7 @@ def test_another_relaxation_travels_too() -> None:
     case, executor = correlated(5), OneByOne()
     options = {"relaxation": UnconstrainedRelaxation()}
     assert fingerprint(solved(case, **options)) == fingerprint(solved(case, executor=executor, **options))
-    assert executor.n_orders
+    assert executor.n_requests
 
 
 @dataclass(frozen=True)
@@ -241,18 +236,18 @@ def test_an_executor_that_was_shut_down_says_so(small_tasks: None) -> None:
         solved(executor=pool)
 
 
-@pytest.mark.parametrize("executor", [3, "locky", object(), [1]])
+@pytest.mark.parametrize("executor", [3, "locky", "multiprocessing", object(), [1]])
 def test_what_is_no_executor_is_refused(executor: Any) -> None:
     with pytest.raises(InvalidInput, match=r"executor=.*dask.distributed.Client.*joblib"):
         solved(executor=executor)
 
 
-def test_own_crews_can_be_hired(small_tasks: None) -> None:
+def test_own_pools_can_be_make_poold(small_tasks: None) -> None:
     class Own:
-        """The smallest executor: a crew of its own."""
+        """The smallest executor: it makes a pool of its own."""
 
-        def hire(self, problem: Any, explore: Any, deadline: float) -> Threads:
-            return Threads(explore, 2)
+        def make_pool(self, problem: Any, explore: Any, deadline: float) -> ThreadPool:
+            return ThreadPool(explore, 2)
 
     assert fingerprint(solved(executor=Own())) == alone()
 

@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import partls
 from formulations import Instance, SignPattern
 from partls import InvalidInput, Status
-from partls.progress import SearchState
+from partls.runtime.progress import SearchState
 from partls.search.trace import trace_search
 from relaxations import ActiveSetRelaxation, Bound, Bounder, BoundStatus
 from tests.families import FAMILIES, correlated
@@ -299,7 +299,7 @@ def with_read_only_cache(folder: Path, script: str) -> str:
 def test_a_cache_that_cannot_be_written_is_done_without(tmp_path: Path) -> None:
     script = """
 from pathlib import Path
-from relaxations._compile import cache_folder
+from relaxations.kernel.compilation import cache_folder
 print(cache_folder(Path("relaxations").resolve()))
 """
     assert with_read_only_cache(tmp_path / "cache", script) == "None\n"
@@ -335,8 +335,11 @@ def test_threads_of_blas_change_no_sign_and_no_digit() -> None:
 
 @pytest.mark.parametrize(("place", "work"), [
     ("partls.search.trace.leaf", lambda X, y: trace_search(Instance(X, y, [0, 0, 1, 1]))),
-    ("partls.shortest._shortest_for", lambda X, y: partls.PartLSRegressor([0, 0, 1, 1]).fit(X, y)),
-    ("partls.branch_and_bound._first_incumbent", lambda X, y: partls.solve(X, y, [0, 0, 1, 1], method="bnb")),
+    ("partls.estimators.shortest._shortest_for", lambda X, y: partls.PartLSRegressor([0, 0, 1, 1]).fit(X, y)),
+    (
+        "partls.strategies.branch_and_bound._first_incumbent",
+        lambda X, y: partls.solve(X, y, [0, 0, 1, 1], method="bnb"),
+    ),
 ])
 def test_small_matrices_are_left_to_one_thread_of_blas(
     place: str, work: Callable[[Any, Any], Any], monkeypatch: pytest.MonkeyPatch

@@ -22,9 +22,9 @@ from hypothesis import strategies as st
 
 import partls
 from partls import InvalidInput, VerificationError
-from partls.certificate_file import Box, Certificate, Problem, read_certificate, sealed
-from partls.exact_bounds import Checker, Data
-from partls.verify import check_model_signs
+from partls.verification.document import Box, Certificate, Problem, read_certificate, sealed
+from partls.verification.exact_bounds import Checker, Data
+from partls.verification.verifier import check_model_signs
 from tests.families import FAMILIES, correlated, overdetermined
 from tests.proofs import MODES, REFUSALS, certified, check
 from tests.strategies import Tiny
@@ -418,7 +418,7 @@ def test_brackets_without_content_are_not_parsed(part: str, tmp_path: Path) -> N
 
 
 def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("partls.certificate_file._MAX_BYTES", 1000)
+    monkeypatch.setattr("partls.verification.document._MAX_BYTES", 1000)
     (tmp_path / "c.json.gz").write_bytes(gzip.compress(b" " * 10**6))
     with pytest.raises(InvalidInput, match="larger than 1000 bytes"):
         read_certificate(tmp_path / "c.json.gz")

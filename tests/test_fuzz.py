@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 import partls
 from partls import Instance, InvalidInput, Partition, PartLSError, PartLSRegressor
-from partls.certificate_file import sealed
 from partls.cli import model_file
-from partls.options import a_priori_signs
+from partls.runtime.options import a_priori_signs
 from partls.search.checkpoint import Checkpoint
+from partls.verification.document import sealed
 
 SHORT, LONG = 100, 18_000  # inputs per target; there are six
 COLUMNS = ("a", "b", "c", "d")

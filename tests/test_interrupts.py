@@ -26,12 +26,12 @@ from sklearn.exceptions import ConvergenceWarning
 import partls
 from formulations.signs import SignPattern
 from partls import Status
-from partls.eta_path import EtaPath
+from partls.estimators.eta_path import EtaPath
 from partls.explain import bootstrap
-from partls.interrupts import Keyboard, lent, raising, wait
-from partls.interrupts import keyboard as listening
-from partls.search.workers import DaemonThreads
-from relaxations.bound import Bound, Bounder
+from partls.runtime.daemon_threads import DaemonThreads
+from partls.runtime.interrupts import Keyboard, lent, raising, wait
+from partls.runtime.interrupts import keyboard as listening
+from relaxations.protocol import Bound, Bounder
 from relaxations.unconstrained import UnconstrainedRelaxation
 from tests.families import correlated
 from tests.interrupted_child import SCENARIOS
@@ -412,8 +412,8 @@ def test_ctrl_c_after_a_fold_without_weight_leaves_a_model(keyboard: None, monke
 
 def test_a_raised_interrupt_still_ends_the_run_in_good_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """A program with a handler of its own, which raises while this thread waits for others."""
+    from partls.parallel.pool import ThreadPool
     from partls.search import tree
-    from partls.search.crew import Threads
 
     case = correlated(3, n_rows=60, n_columns=40, n_groups=16)
 
@@ -422,7 +422,7 @@ def test_a_raised_interrupt_still_ends_the_run_in_good_order(monkeypatch: pytest
         raise KeyboardInterrupt
 
     monkeypatch.setattr(tree, "_FIRST_WORK", 0.0)
-    monkeypatch.setattr(Threads, "wait", interrupted)
+    monkeypatch.setattr(ThreadPool, "wait", interrupted)
     result = partls.solve(case.X, case.y, case.labels, method="bnb", relaxation="unconstrained")
     assert result.status is Status.INTERRUPTED
     assert result.audit().passed
@@ -430,7 +430,7 @@ def test_a_raised_interrupt_still_ends_the_run_in_good_order(monkeypatch: pytest
 
 
 def test_a_keyboard_pressed_before_the_search_leaves_a_model() -> None:
-    from partls.branch_and_bound import SearchOptions, branch_and_bound
+    from partls.strategies.branch_and_bound import SearchOptions, branch_and_bound
 
     case, keys = correlated(3, n_rows=60, n_columns=40, n_groups=16), Keyboard()
     keys.press()

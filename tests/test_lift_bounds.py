@@ -14,7 +14,7 @@ import pytest
 
 import partls
 from formulations import Instance, InvalidInput, SignPattern, flat_directions, subset_sum
-from formulations.model import Model
+from formulations.builders.model import Model
 from partls import Status
 from relaxations import (
     ActiveSetRelaxation,
@@ -25,9 +25,9 @@ from relaxations import (
     SplitDNNRelaxation,
     named,
 )
-from relaxations.certify_lift import LiftedProblem, _margin, _positive_definite, interior, lift_bound
-from relaxations.conic import ConicBounder
-from relaxations.lift import solvers_for
+from relaxations.conic.lift import solvers_for
+from relaxations.conic.relaxation import ConicBounder
+from relaxations.safe.lift import LiftedProblem, _margin, _positive_definite, interior, lift_bound
 from tests.families import FAMILIES, correlated, mixed_target, overdetermined, split
 from tests.oracles import brute_force
 from tests.strategies import Tiny

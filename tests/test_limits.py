@@ -21,10 +21,12 @@ import pytest
 from rich.console import Console
 
 import partls
-from partls import Status, branch_and_bound, progress
-from partls.enumeration import PatternSolver
+from partls import Status
+from partls.explore.compiled import CompiledExplorer
+from partls.runtime import progress
 from partls.search import tree
-from partls.search.compiled import CompiledExplorer
+from partls.strategies import branch_and_bound
+from partls.strategies.enumeration import PatternSolver
 from tests.families import FAMILIES, correlated, reachable
 from tests.strategies import Tiny
 from tests.tolerances import VANISHING

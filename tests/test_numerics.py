@@ -14,15 +14,15 @@ from benchmarks.contract import Problem
 from benchmarks.datasets import ill_conditioned
 from benchmarks.methods.rational_enumeration import RationalEnumeration
 from formulations import Instance, SignPattern
-from partls.enumeration import PatternSolver
-from partls.search.branching import StrongBranching
-from partls.search.compiled import CompiledExplorer
-from partls.search.incumbents import leaf
-from partls.search.subtree import Incumbent, Subtree, Tolerances
+from partls.explore.branching import StrongBranching
+from partls.explore.compiled import CompiledExplorer
+from partls.explore.incumbents import leaf
+from partls.explore.subtree import Incumbent, Subtree, Tolerances
+from partls.strategies.enumeration import PatternSolver
 from relaxations import ActiveSetRelaxation, BoundStatus
 from relaxations.active_set import group_columns
-from relaxations.certify import SafeBound
 from relaxations.diagonal import group_rise, optimal_diagonal
+from relaxations.safe.least_squares import SafeBound
 from tests.families import DEPENDENT, FAMILIES, FULL_RANK, conditioned, correlated, overdetermined
 from tests.oracles import brute_force, kkt_residual, sign_constrained
 from tests.strategies import Tiny

@@ -14,7 +14,7 @@ import pytest
 import partls
 from formulations import Instance, SignPattern, subset_sum
 from partls import InvalidInput, Status
-from partls.search.branching import RULES, BranchingRule, StrongBranching, branching_rule
+from partls.explore.branching import RULES, BranchingRule, StrongBranching, branching_rule
 from relaxations import ActiveSetRelaxation
 from tests.families import FAMILIES, correlated, integers, overdetermined, singletons
 from tests.oracles import brute_force

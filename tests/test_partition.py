@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from formulations.errors import InvalidInput, PartLSError, counted, listing, suggestion
 from formulations.partition import Partition
-from formulations.placement import Written
+from formulations.partition.placement import Written
 
 COLUMNS = ("area", "rooms", "year", "quality", "garage")
 NAMES = ("size", "age", "rest")

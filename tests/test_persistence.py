@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from partls import InvalidInput, PartLSRegressor, Status
+from partls.explore.branching import MaxViolation
 from partls.plotting import EffectsDisplay, SearchProgressDisplay
-from partls.search.branching import MaxViolation
 
 NAMES = ["größe", "b", "c [m2]", "d", "e"]
 GROUPS = {"first": ["größe", "b"], "second": ["c [m2]", "d"]}

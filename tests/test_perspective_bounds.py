@@ -13,8 +13,8 @@ import pytest
 import partls
 from formulations import Instance, InvalidInput, SignPattern, best_curvature, perspective, shor
 from relaxations import ActiveSetRelaxation, BoundStatus, PerspectiveRelaxation, Relaxation, UnconstrainedRelaxation
-from relaxations.certify_perspective import PerspectiveCertificate
-from relaxations.curvature import CHOICES, chosen, room
+from relaxations.conic.curvature import CHOICES, chosen, room
+from relaxations.safe.perspective import PerspectiveCertificate
 from tests.families import DEPENDENT, FAMILIES, correlated, overdetermined
 from tests.oracles import brute_force
 from tests.strategies import Tiny

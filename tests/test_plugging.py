@@ -15,13 +15,14 @@ import pytest
 
 import partls
 from formulations import Instance, SignPattern
-from partls import Status, branch_and_bound
-from partls.search import _walk
-from partls.search.branching import RULES, BoundScore, MaxViolation, StrongBranching, number_of_candidates
-from partls.search.generic import GenericExplorer
-from partls.search.incumbents import leaf
-from partls.search.subtree import Incumbent, violations
+from partls import Status
+from partls.explore.branching import RULES, BoundScore, MaxViolation, StrongBranching, number_of_candidates
+from partls.explore.generic import GenericExplorer
+from partls.explore.incumbents import leaf
+from partls.explore.subtree import Incumbent, violations
+from partls.strategies import branch_and_bound
 from relaxations import ActiveSetRelaxation, Bound, Bounder, BoundStatus, Relaxation
+from relaxations.kernel import walk as _walk
 from tests.families import FAMILIES, correlated
 from tests.oracles import Oracle, brute_force
 from tests.strategies import Tiny

@@ -12,12 +12,13 @@ import pytest
 
 import relaxations
 from formulations import Instance
-from relaxations import MEMBERS, Bounder, Relaxation, named, switching
+from relaxations import MEMBERS, Bounder, Relaxation, named
+from relaxations.policies import switching
 
 
 def modules() -> list[ModuleType]:
-    found = [info.name for info in pkgutil.iter_modules(relaxations.__path__) if not info.name.startswith("_")]
-    return [import_module(f"relaxations.{name}") for name in found]
+    found = [info.name for info in pkgutil.walk_packages(relaxations.__path__, "relaxations.") if not info.ispkg]
+    return [import_module(name) for name in found if not name.startswith("relaxations.kernel.")]
 
 
 def unregistered(module: ModuleType) -> list[str]:

@@ -15,8 +15,8 @@ import pytest
 import partls
 from partls import Instance, InvalidInput, PartLSRegressor, Result, Status
 from partls.explain import price_of_constraint, sign_certainty
-from partls.progress import SearchState
 from partls.report import document, write_report
+from partls.runtime.progress import SearchState
 from tests.hostile import NAMES
 
 GROUPS = ["a", "a", "b", "b", "b", "c", "d", "d"]

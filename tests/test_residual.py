@@ -9,7 +9,7 @@ import pytest
 
 import partls
 from formulations import Instance
-from formulations.residual import residual
+from formulations.rows.residual import residual
 from partls import Status
 
 

@@ -30,8 +30,8 @@ from hypothesis.stateful import (
 import partls
 from formulations import Instance, SignPattern
 from partls import Status
-from partls.progress import SearchState
-from partls.search.compiled import CompiledExplorer
+from partls.explore.compiled import CompiledExplorer
+from partls.runtime.progress import SearchState
 from relaxations import ActiveSetRelaxation, Bound, Bounder
 from tests.oracles import Oracle, brute_force
 from tests.strategies import Tiny

@@ -14,8 +14,9 @@ import pytest
 
 import partls
 from formulations import Instance, SignPattern
-from partls import InvalidInput, Status, branch_and_bound
-from partls.search.incumbents import leaf
+from partls import InvalidInput, Status
+from partls.explore.incumbents import leaf
+from partls.strategies import branch_and_bound
 from relaxations import (
     ActiveSetRelaxation,
     Adaptive,
@@ -27,7 +28,7 @@ from relaxations import (
     Fixed,
     Relaxation,
 )
-from relaxations.work import nominal_work
+from relaxations.policies.work import nominal_work
 from tests.families import FAMILIES, correlated
 from tests.oracles import Oracle, brute_force
 from tests.strategies import Tiny

@@ -20,12 +20,12 @@ import pytest
 from pyarrow import csv, feather, parquet
 
 from partls import InvalidInput
-from partls.gaps import Gaps
-from partls.preparation import Preparation, prepare
-from partls.tables import columnar, delimited, open_table, small_pages
-from partls.tables import table as table_module
-from partls.tables.unsupported import unsupported
-from partls.training_data import TrainingData, read_rows
+from partls.cli.missing_values import Gaps
+from partls.cli.preparation import Preparation, prepare
+from partls.cli.tables import columnar, delimited, open_table, small_pages
+from partls.cli.tables import table as table_module
+from partls.cli.tables.unsupported import unsupported
+from partls.cli.training_data import TrainingData, read_rows
 
 
 def frame(n_rows: int = 50) -> pd.DataFrame:

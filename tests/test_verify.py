@@ -20,12 +20,13 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import partls
-from partls import InvalidInput, SignPattern, VerificationError, exact_bounds, exact_integers
-from partls.certificate_file import Box, read_certificate, sealed
+from partls import InvalidInput, SignPattern, VerificationError
 from partls.cli import app
-from partls.exact_bounds import Checker
-from partls.fingerprint import data_of, problem_of
-from partls.verify import check_cover
+from partls.verification import exact_bounds, exact_integers
+from partls.verification.document import Box, read_certificate, sealed
+from partls.verification.exact_bounds import Checker
+from partls.verification.fingerprint import data_of, problem_of
+from partls.verification.verifier import check_cover
 from tests.families import correlated
 from tests.proofs import certified, check
 from tests.strategies import Tiny
@@ -35,7 +36,9 @@ MODULES = Path(partls.__file__).parent
 
 def imported(module: str) -> Iterator[str]:
     """Every module that one of ours names in an import."""
-    for node in ast.walk(ast.parse(MODULES.parent.joinpath(*module.split(".")).with_suffix(".py").read_text())):
+    path = MODULES.parent.joinpath(*module.split("."))
+    source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    for node in ast.walk(ast.parse(source.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -46,11 +49,12 @@ def imported(module: str) -> Iterator[str]:
 
 def test_the_verifier_imports_no_solver() -> None:
     """Only the standard library, NumPy and the readers of data and groups, which are followed to their own imports."""
-    names = ("verify", "certificate_file", "exact_bounds", "exact_integers", "whole_files")
-    checking = {f"partls.{name}" for name in names}
-    named = ("data", "errors", "given_signs", "partition", "partition_files", "partition_forms", "placement")
+    names = ("verifier", "document", "exact_bounds", "exact_integers")
+    checking = {"partls.runtime.atomic_files", *(f"partls.verification.{name}" for name in names)}
+    named = ("data", "errors", "partition", "partition.given_signs", "partition.partition", "partition.files",
+             "partition.forms", "partition.placement")
     reading = {f"formulations.{name}" for name in named}
-    seen, pending = set(), ["partls.verify"]
+    seen, pending = set(), ["partls.verification.verifier"]
     while pending:
         module = pending.pop()
         seen.add(module)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from partls.whole_files import whole_file, write_whole
+from partls.runtime.atomic_files import whole_file, write_whole
 
 
 def test_a_text_is_written_and_nothing_else_is_left(tmp_path: Path) -> None:
@@ -94,7 +94,10 @@ def test_a_pipe_gets_the_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("redirected", [False, True])
 def test_standard_output_has_a_name(tmp_path: Path, redirected: bool) -> None:
-    code = "from partls.whole_files import write_whole; print('a', flush=True); write_whole('/dev/stdout', 'b')"
+    code = (
+        "from partls.runtime.atomic_files import write_whole; print('a', flush=True); "
+        "write_whole('/dev/stdout', 'b')"
+    )
     with (tmp_path / "out").open("wb") as file:
         done = subprocess.run(
             [sys.executable, "-c", code], stdout=file if redirected else subprocess.PIPE, check=True, timeout=120,

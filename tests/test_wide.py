@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import partls
-from partls.search.incumbents import _nearest_exact, exact_fit_nearby, leaf, plain_incumbent
+from partls.explore.incumbents import _nearest_exact, exact_fit_nearby, leaf, plain_incumbent
 
 SHAPES = [(10, 40, 160), (10, 100, 400), (15, 150, 400), (20, 200, 400), (8, 60, 75), (6, 44, 83)]
 

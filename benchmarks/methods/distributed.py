@@ -38,28 +38,28 @@ class BnbDask(Bnb):
         self._client = client(self.workers)
         self._options["executor"] = self
 
-    def hire(self, problem: Any, explore: Any, deadline: float) -> Any:
-        """Return a crew that also counts: as an executor, this method is asked for one."""
-        from partls.search.dask_crew import DaskCrew
+    def make_pool(self, problem: Any, explore: Any, deadline: float) -> Any:
+        """Return a pool that also counts its bundles."""
+        from partls.parallel.dask_cluster import DaskPool
 
-        class Counting(DaskCrew):
+        class Counting(DaskPool):
             seconds: tuple[float, ...] = ()
             n_bundles = 0
 
             def receive(self, bundle: Any, seconds: float) -> Any:
-                report = super().receive(bundle, seconds)
-                if report is not None:
-                    self.seconds, self.n_bundles = self.seconds + report.seconds, self.n_bundles + 1
-                return report
+                result = super().receive(bundle, seconds)
+                if result is not None:
+                    self.seconds, self.n_bundles = self.seconds + result.seconds, self.n_bundles + 1
+                return result
 
-        self._crew = Counting(self._client, problem, deadline)
-        return self._crew
+        self._pool = Counting(self._client, problem, deadline)
+        return self._pool
 
     def answer(self) -> Answer:
         answer = super().answer()
-        crew = getattr(self, "_crew", None)  # a small tree never leaves this process
-        if crew is not None:
-            answer.notes.update(subtrees=len(crew.seconds), busy=sum(crew.seconds), bundles=crew.n_bundles)
+        pool = getattr(self, "_pool", None)  # a small tree never leaves this process
+        if pool is not None:
+            answer.notes.update(subtrees=len(pool.seconds), busy=sum(pool.seconds), bundles=pool.n_bundles)
         return answer
 
 

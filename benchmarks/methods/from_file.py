@@ -25,7 +25,6 @@ class _FromFile(Method):
         import pyarrow.csv
         import pyarrow.parquet  # noqa: F401
 
-        from partls import training_data  # noqa: F401
 
         tiny = partls.solve([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0], time_limit=time_limit)  # loads all of the kernel
         assert tiny.is_optimal()
@@ -46,7 +45,7 @@ class ReadFile(_FromFile):
     def run(self) -> None:
         from pyarrow import csv, parquet
 
-        from partls.tables import small_pages
+        from partls.cli.tables import small_pages
 
         path = self._problem.path
         with small_pages():  # as lean as it gets: by default a pass takes more memory, and so more time
@@ -69,9 +68,9 @@ class FitFile(_FromFile):
     memory: float = 0.0
 
     def run(self) -> None:
-        from partls.preparation import prepare
-        from partls.tables import open_table
-        from partls.training_data import read_rows
+        from partls.cli.preparation import prepare
+        from partls.cli.tables import open_table
+        from partls.cli.training_data import read_rows
 
         table = open_table(self._problem.path)
         rows = read_rows(table, prepare(table, target="y"), memory=self.memory)

@@ -117,6 +117,6 @@ class TallFold(_Tall):
     name = "tall_fold"
 
     def run(self) -> None:
-        from formulations.blocks import fold_blocks
+        from formulations.rows.blocks import fold_blocks
 
         fold_blocks(*((self._X, self._y) if self.source == "memory" else (self._problem.path, "y")))

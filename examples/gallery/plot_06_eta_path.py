@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import partls
-from partls.demo import diabetes
+from partls.cli.demo_data import diabetes
 
 study = diabetes()
 etas = np.geomspace(1e-3, 30, 25)

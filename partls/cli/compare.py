@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from partls.cli import source
-from partls.cli.bundles import unbundled
+from partls.cli import data_options as source
 from partls.cli.fit import TimeLimit
+from partls.cli.option_groups import unbundled
 from partls.cli.output import finite, guarded, in_terminal, print_document, say, show
-from partls.options import chosen, nonnegative
 from partls.result import Status
+from partls.runtime.options import chosen, nonnegative
 
 
 def _names() -> list[str]:
@@ -47,13 +47,13 @@ def compare(
     """
     import relaxations
     from partls.solve import solve_instance
-    from relaxations.kernel import load
+    from relaxations import kernel
 
     for name in relaxation or ():
         chosen("--relaxation", name, _names())
     objective.check()
     nonnegative("--time-limit", time_limit)
-    load("relaxations._one_node")  # so that no relaxation's time is the compiler's
+    _ = kernel.one_node  # compiled now, so that no relaxation's time is the compiler's
     instance = columns.read(spelling.open(data), memory=memory).instance(objective)
     found = solve_instance(instance, time_limit=time_limit, progress=in_terminal())
     if found.status is Status.INTERRUPTED:

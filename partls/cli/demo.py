@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from partls.cli import source
+from partls.cli import data_options as source
 from partls.cli.output import group_document, group_table, guarded, print_document, show, working
-from partls.cli.places import check_places
+from partls.cli.output_paths import check_places
 
 
 @guarded
@@ -24,13 +24,13 @@ def demo(
 
     Example: partls demo
     """
-    from partls.demo import diabetes
+    from partls.cli.demo_data import diabetes
     from partls.report import write_report
     from partls.solve import solve_instance
-    from relaxations.kernel import load
+    from relaxations import kernel
 
     check_places({"--report": report})
-    load("partls.search._walk")  # so that the time shown is the fit's, not the compiler's
+    _ = kernel.walk  # compiled now, so that the time shown is the fit's, not the compiler's
     result = solve_instance(diabetes())
     partition, audit = result.instance.partition, result.audit()
     page = report or Path(tempfile.mkdtemp(prefix="partls-")) / "demo.html"

@@ -11,15 +11,16 @@ import typer
 
 from formulations.errors import InvalidInput
 from formulations.instance import Instance
-from partls.cli import model_file, source
-from partls.cli.bundles import unbundled
+from partls.cli import data_options as source
+from partls.cli import model_file
 from partls.cli.fit import Jobs
 from partls.cli.model_file import ModelFile
+from partls.cli.option_groups import unbundled
 from partls.cli.output import guarded, harmless, in_terminal, print_document, say, working
 from partls.cli.streams import tell
-from partls.options import nonnegative, thread_count
+from partls.cli.training_data import TrainingData
 from partls.result import Result
-from partls.training_data import TrainingData
+from partls.runtime.options import nonnegative, thread_count
 
 _SAME = 1e-6  # relative difference of the objective at which data are not those of the fit
 

@@ -11,10 +11,11 @@ import typer
 from rich.text import Text
 
 from formulations.errors import InvalidInput, listing
-from partls.arbitrary_signs import arbitrary_signs
-from partls.cli import model_file, source
-from partls.cli.bundles import unbundled
+from partls.cli import data_options as source
+from partls.cli import model_file
+from partls.cli.arbitrary_signs import arbitrary_signs
 from partls.cli.cluster import cluster
+from partls.cli.option_groups import unbundled
 from partls.cli.output import (
     exit_code,
     finite,
@@ -29,13 +30,13 @@ from partls.cli.output import (
     show,
     working,
 )
-from partls.cli.places import check_places
-from partls.options import chosen, nonnegative, thread_count
+from partls.cli.output_paths import check_places
+from partls.cli.training_data import TrainingData
 from partls.result import PROVEN, Status
-from partls.training_data import TrainingData
+from partls.runtime.options import chosen, nonnegative, thread_count
 
 if TYPE_CHECKING:
-    from partls.estimator import PartLSRegressor
+    from partls.estimators.regressor import PartLSRegressor
 
 
 def _methods() -> list[str]:
@@ -172,10 +173,10 @@ def _fitted(problem: source.Problem, objective: source.Objective, search: Search
     """Return the estimator, fitted; that a limit ended the search is told at the end, not as a warning."""
     import numpy as np
 
-    from partls.estimator import PartLSRegressor
-    from relaxations.kernel import load
+    from partls.estimators.regressor import PartLSRegressor
+    from relaxations import kernel
 
-    load("partls.search._walk")  # says that it compiles, where it must, before the search shows its line
+    _ = kernel.walk  # compiled now: the message about it would break the line that shows the search
     rows = problem.rows
     model = PartLSRegressor(
         problem.partition, method=search.method, eta=objective.eta, penalty=objective.penalty,
@@ -203,8 +204,8 @@ def _write(
             write_report(model, output.report, title=title, target=target, time_limit=limit, units=rows.units)
         say_to_people(f"report written to {output.report}")
     if output.certificate is not None:
-        from partls.certificate import certify
-        from partls.options import a_priori_signs
+        from partls.prove.certificate import certify
+        from partls.runtime.options import a_priori_signs
 
         result = model._one_result(None)
         with working("writing the proof"):

@@ -12,18 +12,18 @@ from typing import Annotated
 import typer
 
 from formulations.errors import InvalidInput, counted
-from formulations.partition_files import read_file
-from formulations.placement import UNGROUPED, Extent, problems_with
-from partls.cli import source
-from partls.cli.bundles import unbundled
+from formulations.partition.files import read_file
+from formulations.partition.placement import UNGROUPED, Extent, problems_with
+from partls.cli import data_options as source
+from partls.cli.group_drafts import DRAFTS, by_column, by_correlation, by_prefix
+from partls.cli.option_groups import unbundled
 from partls.cli.output import BAD_INPUT, guarded, harmless, print_document, say, say_to_people
-from partls.cli.places import check_places
+from partls.cli.output_paths import check_places
+from partls.cli.preparation import HOLDS, MISSING, Preparation, levels_of, means_of
 from partls.cli.streams import tell
-from partls.drafts import DRAFTS, by_column, by_correlation, by_prefix
-from partls.options import chosen
-from partls.preparation import HOLDS, MISSING, Preparation, levels_of, means_of
-from partls.tables import Table
-from partls.whole_files import write_whole
+from partls.cli.tables import Table
+from partls.runtime.atomic_files import write_whole
+from partls.runtime.options import chosen
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Write a groups file to edit, or check one.")
 

@@ -1,4 +1,4 @@
-"""model.json on the command line: what ``partls.persistence`` writes, and how the data were prepared."""
+"""model.json on the command line: what ``partls.estimators.persistence`` writes, and how the data were prepared."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 
 from formulations.equivalence import from_coef
 from formulations.errors import InvalidInput, no_such_file
-from partls.preparation import MISSING, Preparation
-from partls.training_data import TrainingData
+from partls.cli.preparation import MISSING, Preparation
+from partls.cli.training_data import TrainingData
 
 if TYPE_CHECKING:
-    from partls.estimator import PartLSRegressor
+    from partls.estimators.regressor import PartLSRegressor
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class ModelFile:
 
 def save(model: PartLSRegressor, data: TrainingData, preparation: Preparation, path: Path) -> None:
     """Write a model fitted to these data."""
-    from partls.persistence import save_model
+    from partls.estimators.persistence import save_model
 
     saved = copy.copy(model)
     # The file speaks of the rows that were read, not of those that stand for them.
@@ -45,8 +45,8 @@ def save(model: PartLSRegressor, data: TrainingData, preparation: Preparation, p
 
 def load(path: Path) -> ModelFile:
     """Return the model of a file; one that was saved in Python takes the columns as they are."""
-    from partls.estimator import PartLSRegressor
-    from partls.persistence import load_model
+    from partls.estimators.persistence import load_model
+    from partls.estimators.regressor import PartLSRegressor
 
     if path.is_dir():
         raise InvalidInput(f"{path} is a directory; give the file of the model")

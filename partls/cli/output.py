@@ -19,8 +19,8 @@ from formulations.errors import PROBLEM, PartLSError
 from formulations.partition import Partition
 from partls.cli.streams import answerable, speaks_unicode, tell, telling, whisper
 from partls.explain.report import name as short
-from partls.progress import bar
 from partls.result import PROVEN, Result, Status
+from partls.runtime.progress import bar
 
 BAD_INPUT, NOT_PROVEN, INTERRUPTED = 2, 3, 130
 _SIGN = {1: ("+", "green"), 0: ("0", "dim"), -1: ("-", "red")}

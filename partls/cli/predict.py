@@ -13,16 +13,17 @@ import typer
 
 from formulations.data import Floats
 from formulations.errors import InvalidInput, counted, listing, suggestion
-from partls.batch_columns import LARGEST
-from partls.cli import model_file, source
-from partls.cli.bundles import unbundled
+from partls.cli import data_options as source
+from partls.cli import model_file
+from partls.cli.batch_columns import LARGEST
+from partls.cli.missing_values import Gaps
 from partls.cli.model_file import ModelFile
+from partls.cli.option_groups import unbundled
 from partls.cli.output import guarded, print_document, say_to_people
-from partls.cli.places import check_places
+from partls.cli.output_paths import check_places
 from partls.cli.streams import raw_output
-from partls.gaps import Gaps
-from partls.tables import Table
-from partls.whole_files import whole_file
+from partls.cli.tables import Table
+from partls.runtime.atomic_files import whole_file
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 
 from formulations.errors import VerificationError
-from partls.cli import source
-from partls.cli.bundles import unbundled
+from partls.cli import data_options as source
+from partls.cli.option_groups import unbundled
 from partls.cli.output import guarded, print_document, say, working
 from partls.cli.streams import tell
-from partls.verify import verify as check
+from partls.verification import verify as check
 
 NOT_VERIFIED = 1
 

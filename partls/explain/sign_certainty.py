@@ -9,8 +9,8 @@ from typing import Any
 
 from formulations.signs import SignPattern
 from partls.explain.report import SIGN, Report, name, number, percent, table
-from partls.options import a_priori_signs, nonnegative
 from partls.result import Result, Status
+from partls.runtime.options import a_priori_signs, nonnegative
 from partls.solve import solve_instance
 
 _PROVED = (Status.OPTIMAL, Status.PRECISION_LIMIT)

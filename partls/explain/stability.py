@@ -14,12 +14,12 @@ import numpy as np
 from formulations.data import Floats
 from formulations.instance import Instance
 from partls.explain.report import SIGN, Report, name, number, percent, table
-from partls.interrupts import Keyboard, lent
-from partls.options import nonnegative
-from partls.progress import counted
 from partls.result import Result, Status
+from partls.runtime.blas_threads import single_threaded_blas
+from partls.runtime.interrupts import Keyboard, lent
+from partls.runtime.options import nonnegative
+from partls.runtime.progress import counted
 from partls.solve import solve_instance
-from partls.threads import single_threaded_blas
 
 _QUANTILES = (0.025, 0.5, 0.975)
 

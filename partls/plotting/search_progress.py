@@ -9,7 +9,7 @@ import numpy as np
 
 from partls.plotting.bars import NEGATIVE, POSITIVE, axes_for
 from partls.plotting.display import Display
-from partls.progress import SearchState
+from partls.runtime.progress import SearchState
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,11 +14,11 @@ from string import Template
 from typing import Any
 
 from formulations.errors import InvalidInput
-from partls.options import nonnegative
-from partls.progress import SearchState
 from partls.report.document import Units, document
 from partls.report.subject import Subject
-from partls.whole_files import write_whole
+from partls.runtime.atomic_files import write_whole
+from partls.runtime.options import nonnegative
+from partls.runtime.progress import SearchState
 
 _SCRIPTS = (
     "elements.js", "bars.js", "axes.js", "scatter.js", "histogram.js", "steps.js", "groups.js", "certainty.js",

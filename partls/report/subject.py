@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from formulations.errors import InvalidInput
-from partls.progress import SearchState
 from partls.result import Result
+from partls.runtime.progress import SearchState
 
 
 @dataclass(frozen=True)

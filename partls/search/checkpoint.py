@@ -22,10 +22,10 @@ from typing import Any
 from formulations.errors import InvalidInput
 from formulations.instance import Instance
 from formulations.signs import SignPattern
-from partls.certificate_file import sealed
-from partls.fingerprint import data_of, problem_of
-from partls.search.subtree import Subtree
-from partls.whole_files import remove_remains, whole_file
+from partls.explore.subtree import Subtree
+from partls.runtime.atomic_files import remove_remains, whole_file
+from partls.verification.document import sealed
+from partls.verification.fingerprint import data_of, problem_of
 
 FORMAT, VERSION = "partls checkpoint", 2
 _MAX_BYTES = 2**28

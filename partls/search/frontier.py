@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 from itertools import chain
 from math import inf, isnan
 
-from partls.search.subtree import Subtree
+from partls.explore.subtree import Subtree
 
 _Entry = tuple[float, int, Subtree]
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from formulations.signs import SignPattern
-from partls.interrupts import Keyboard
-from partls.progress import Observer
+from partls.explore.branching import BranchingRule, StrongBranching
+from partls.explore.subtree import Incumbent
 from partls.result import Status
-from partls.search.branching import BranchingRule, StrongBranching
+from partls.runtime.interrupts import Keyboard
+from partls.runtime.progress import Observer
 from partls.search.checkpoint import Checkpoint
-from partls.search.subtree import Incumbent
 from relaxations.active_set import ActiveSetRelaxation
-from relaxations.bound import Relaxation
+from relaxations.protocol import Relaxation
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ import numpy as np
 
 from formulations.instance import Instance
 from formulations.signs import SignPattern
-from partls.options import a_priori_signs
-from partls.search.branching import branching_rule
-from partls.search.generic import GenericExplorer
-from partls.search.incumbents import leaf, plain_incumbent
-from partls.search.subtree import Incumbent, Subtree, Tolerances, round_to_signs
-from partls.threads import single_threaded_blas
+from partls.explore.branching import branching_rule
+from partls.explore.generic import GenericExplorer
+from partls.explore.incumbents import leaf, plain_incumbent
+from partls.explore.subtree import Incumbent, Subtree, Tolerances, round_to_signs
+from partls.runtime.blas_threads import single_threaded_blas
+from partls.runtime.options import a_priori_signs
 from relaxations import named
 from relaxations.active_set import ActiveSetRelaxation, OrthogonalBounder
 

@@ -18,23 +18,23 @@ from typing import Any
 
 import numpy as np
 
+from formulations.errors import WorkersLost
 from formulations.signs import SignPattern
-from partls.exceptions import WorkersLost
-from partls.progress import SearchProgress
+from partls.explore.compiled import CompiledExplorer
+from partls.explore.contradiction import Contradiction, check_claim
+from partls.explore.explorers import Explorers, SearchProblem
+from partls.explore.subtree import Exploration, Incumbent, Subtree, Task, round_to_signs
+from partls.parallel.make_pool import make_pool
+from partls.parallel.pool import ExplorerPool, ThreadPool
 from partls.result import Status
+from partls.runtime.daemon_threads import GRACE, within_reason
+from partls.runtime.progress import SearchProgress
 from partls.search.checkpoint import SearchState
-from partls.search.compiled import CompiledExplorer
-from partls.search.contradiction import Contradiction, check_claim
-from partls.search.crew import Crew, Task, Threads
-from partls.search.executors import hire
-from partls.search.explorers import Explorers, SearchProblem
 from partls.search.frontier import Frontier, at_least
 from partls.search.options import SearchOptions, SearchOutcome
-from partls.search.subtree import Exploration, Incumbent, Subtree, round_to_signs
 from partls.search.window import window_and_budget
-from partls.search.workers import GRACE, within_reason
 from relaxations import named
-from relaxations.bound import is_sequential
+from relaxations.protocol import is_sequential
 
 logger = logging.getLogger("partls")
 
@@ -167,34 +167,34 @@ class TreeSearch:
         return bool(left)
 
     def _run(self, progress: SearchProgress) -> None:
-        crew: Crew | None = None
+        pool: ExplorerPool | None = None
         try:
             while (self._open or self._in_hand) and not self._finished():
                 if self._counts["nodes"] == 0 and self._native:
                     self._explore_first()
                 else:
-                    crew = self._strengthen_large_tree(crew) or self._hire()
-                    self._work(crew)
+                    pool = self._strengthen_large_tree(pool) or self._make_pool()
+                    self._work(pool)
                 self._save()
                 progress.update(self._counts["nodes"], len(self._open), *self._in_original_units(self._estimate()))
         except KeyboardInterrupt:  # an observer's wish
             self._limit = Status.INTERRUPTED
-        except WorkersLost:
-            if not self._keyboard.pressed:  # a terminal's Ctrl-C may end the workers, too
+        except Exception:
+            if not self._keyboard.pressed:  # a terminal sends Ctrl-C to the workers too, which may fail in any way
                 raise
             self._limit = Status.INTERRUPTED
         finally:
-            self._end(crew)
+            self._end(pool)
 
     # Handing out
 
-    def _hire(self) -> Crew:
+    def _make_pool(self) -> ExplorerPool:
         """Return who explores: this process while the tree is small, or if each bound depends on the one before."""
         if is_sequential(self._options.relaxation):
-            return Threads(self._explore, 1)
+            return ThreadPool(self._explore, 1)
         if self._options.executor is None or not self._strengthened:
-            return Threads(self._explore, self._options.n_jobs)
-        return hire(self._options.executor, self._problem, self._explore, self._options.n_jobs, self._deadline)
+            return ThreadPool(self._explore, self._options.n_jobs)
+        return make_pool(self._options.executor, self._problem, self._explore, self._options.n_jobs, self._deadline)
 
     def _explore(self, task: Task) -> Exploration:
         return self._explorers.explore(task, self._stop)
@@ -205,12 +205,12 @@ class TreeSearch:
         self._take(budget)
         self._merge(self._explore(Task(self._in_hand[0].subtree, self._incumbent, budget)))
 
-    def _strengthen_large_tree(self, crew: Crew | None) -> Crew | None:
+    def _strengthen_large_tree(self, pool: ExplorerPool | None) -> ExplorerPool | None:
         """Strengthen the bound, once and with nothing in hand; return the crew that goes on, if any."""
         if self._strengthened or self._in_hand or self._counts["nodes"] < _STRENGTHEN_AFTER:
-            return crew
-        if crew is not None:
-            crew.close()
+            return pool
+        if pool is not None:
+            pool.close()
         if self._penalty_pays():
             self._strengthen_penalty()
             self._restart()
@@ -239,14 +239,14 @@ class TreeSearch:
         low = self._estimate()
         return bound is not None and bound.value / self._scale - low > _MOST * (self._incumbent.value - low)
 
-    def _work(self, crew: Crew) -> None:
+    def _work(self, pool: ExplorerPool) -> None:
         """Hand out and merge until it is time to look at the gap: after a few results, or a better solution."""
         incumbent = self._incumbent
         for _ in range(_ROUND):
-            self._hand_out(crew)
+            self._hand_out(pool)
             if not self._in_hand or self._is_over():
                 return
-            result = self._awaited(crew, self._in_hand[0])
+            result = self._awaited(pool, self._in_hand[0])
             if result is None:
                 return
             self._merge(result)
@@ -254,7 +254,7 @@ class TreeSearch:
             if self._incumbent is not incumbent:
                 return
 
-    def _hand_out(self, crew: Crew) -> None:
+    def _hand_out(self, pool: ExplorerPool) -> None:
         """Fill the window, as far as the nodes left allow."""
         least = _DEPTH_FIRST_BUDGET if self._native and self._open.is_depth_first else self._budget
         window, largest = window_and_budget(self._counts["nodes"], self._counts["tasks"], _ROUND, least)
@@ -264,7 +264,7 @@ class TreeSearch:
         left -= sum(handed.budget for handed in self._in_hand)
         while left > 0 and (room := min(window - len(self._in_hand), len(self._open))) > 0:
             handed = self._take(max(1, min(largest, left // room)))
-            handed.ticket = crew.submit(Task(handed.subtree, self._incumbent, handed.budget))
+            handed.ticket = pool.submit(Task(handed.subtree, self._incumbent, handed.budget))
             left -= handed.budget
 
     def _take(self, budget: int) -> _InHand:
@@ -274,9 +274,9 @@ class TreeSearch:
         self._open.drop()
         return handed
 
-    def _awaited(self, crew: Crew, handed: _InHand) -> Exploration | None:
+    def _awaited(self, pool: ExplorerPool, handed: _InHand) -> Exploration | None:
         """Return the result of a task, or None once time is up."""
-        while (result := crew.wait(handed.ticket, _POLL)) is None:
+        while (result := pool.wait(handed.ticket, _POLL)) is None:
             if self._is_over():
                 return None
         return result
@@ -298,21 +298,21 @@ class TreeSearch:
         self._open.push(result.open)
         self._in_hand.popleft()
 
-    def _end(self, crew: Crew | None) -> None:
+    def _end(self, pool: ExplorerPool | None) -> None:
         """Dismiss the crew; what is in hand counts as open again, or as merged if it is done and time is short.
 
         After a limit of nodes or gap it is left open even if done: whether it is done depends on the timing.
         """
         self._stop[0] = 1
-        if crew is not None:
+        if pool is not None:
             with suppress(KeyboardInterrupt):  # pressed again: those still at work are not waited for
-                crew.close()
+                pool.close()
         hurried = self._limit in (Status.TIME_LIMIT, Status.INTERRUPTED)
         for handed in list(self._in_hand):
             result = None
-            if crew and hurried and handed.ticket is not None:
+            if pool and hurried and handed.ticket is not None:
                 with suppress(KeyboardInterrupt, WorkersLost):  # what ended a worker: its subtree stays open
-                    result = crew.wait(handed.ticket, 0.0)
+                    result = pool.wait(handed.ticket, 0.0)
             self._merge(result or Exploration(self._incumbent, open=[handed.subtree]))
 
     # Bounds and limits

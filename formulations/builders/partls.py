@@ -1,0 +1,95 @@
+"""The biconvex PartLS problem ``||X (P o alpha) beta + t - y||^2 + eta * penalty(beta)``: its two convex halves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from formulations.builders.model import Model
+from formulations.builders.quadratic import objective
+from formulations.data import Floats
+from formulations.equivalence import as_simplex, per_group
+from formulations.instance import Instance
+
+
+def alpha_fixed(instance: Instance, alpha: Any) -> Model:
+    """Minimise over beta  ``||X (P o alpha) beta + t - y||^2 + eta * penalty(beta)``: least squares in K unknowns.
+
+    Free columns and the intercept are optimised along with beta.
+
+    Parameters
+    ----------
+    instance : Instance
+        The data.
+    alpha : (M,) array
+        Nonnegative, summing to one in each group; entries of free columns are ignored.
+
+    Notes
+    -----
+    The variable "beta" is beta up to a power of two per group, which gives every column of the least-squares
+    problem a comparable size; ``instance.group_sums(coef)`` of the solution is beta in original units.
+    """
+    reduction = instance.reduction
+    weights = reduction.project(as_simplex(alpha, instance.partition), 1.0)
+    mix = np.where(reduction.labels[:, None] == np.arange(reduction.n_groups), weights[:, None], 0.0)
+    mix = np.ldexp(mix, -np.frexp(mix.max(axis=0, initial=0.0))[1])
+    beta = cp.Variable(reduction.n_groups, name="beta")
+    problem = cp.Problem(cp.Minimize(objective(reduction, mix @ beta, mix @ cp.abs(beta))))
+    return Model(
+        name="PartLS, alpha fixed",
+        problem=problem,
+        coefficients=mix @ beta,
+        reduction=reduction,
+        variables={"beta": beta},
+    )
+
+
+def beta_fixed(instance: Instance, beta: Any) -> Model:
+    """Minimise over alpha  ``||X (P o alpha) beta + t - y||^2 + eta * penalty(beta)``  s.t. alpha >= 0, P'alpha = 1.
+
+    Free columns and the intercept are optimised along with alpha. The penalty is constant and counted.
+
+    Parameters
+    ----------
+    instance : Instance
+        The data.
+    beta : (K,) array
+        The sum of each group's coefficients.
+
+    Notes
+    -----
+    The variable "alpha" is in original units, one entry per grouped column, in the order of the columns.
+    """
+    reduction = instance.reduction
+    grouped = np.flatnonzero(reduction.labels < instance.n_groups)
+    alpha = cp.Variable(len(grouped), name="alpha")
+    v, magnitude, variables = _scaled(instance, alpha, per_group(beta, instance.partition, "beta"))
+    indicator = (reduction.labels[grouped] == np.arange(instance.n_groups)[:, None]).astype(np.float64)
+    constraints = {"alpha": alpha >= 0, "simplex": indicator @ alpha == 1}
+    # On the simplex the group sums are beta, so the penalty terms of the objective are the constant penalty(beta).
+    problem = cp.Problem(cp.Minimize(objective(reduction, v, magnitude)), list(constraints.values()))
+    return Model(
+        name="PartLS, beta fixed",
+        problem=problem,
+        coefficients=v,
+        reduction=reduction,
+        variables=variables,
+        constraints=constraints,
+    )
+
+
+def _scaled(
+    instance: Instance, alpha: cp.Variable, beta: Floats
+) -> tuple[cp.Expression, cp.Expression, dict[str, cp.Variable]]:
+    """Return v and |v| as functions of alpha and, where the intercept is a column of R, of the intercept."""
+    reduction = instance.reduction
+    coef = np.append(beta, 0.0)[instance.partition.labels]  # free columns pick the zero and are not in R
+    factors = reduction.project(coef)[: alpha.size]
+    v, magnitude = cp.multiply(factors, alpha), cp.multiply(np.abs(factors), alpha)
+    if reduction.n_columns == alpha.size:
+        return v, magnitude, {"alpha": alpha}
+    intercept = cp.Variable(1, name="intercept")  # the last column of R
+    variables = {"alpha": alpha, "intercept": intercept}
+    return cp.hstack([v, intercept]), cp.hstack([magnitude, cp.abs(intercept)]), variables

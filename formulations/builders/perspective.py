@@ -1,0 +1,162 @@
+"""The perspective form: part of the curvature of each undecided group is convexified over its two orthants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import block_diag, eigh
+
+from formulations.builders.model import Model
+from formulations.builders.quadratic import penalties
+from formulations.data import Floats
+from formulations.errors import InvalidInput
+from formulations.instance import Instance
+from formulations.rows.reduction import Reduction
+from formulations.signs import SignPattern
+
+_TOLERANCE = 1e-9  # of the largest eigenvalue of Q: how negative an eigenvalue may be and still count as zero
+
+
+def perspective(
+    instance: Instance, D: Any, signs: SignPattern | Iterable[int] | None = None, *, strengthen: bool = False
+) -> Model:
+    """Minimise ``v'(Q - D)v - 2 (R'z)'v + z'z + rest + l1'|v| + sum_k h_k(v_k)``,  D = blkdiag(D_k), Q - D psd.
+
+    ``h_k(v_k)`` is ``v_k'D_k v_k`` for a decided group, whose sign is imposed, and for an undecided one
+
+        ``min (||D_k^(1/2) u|| + ||D_k^(1/2) n||)^2   s.t.  v_k = u - n,  u >= 0,  n >= 0``,
+
+    the convex hull of that square over the union of the two orthants. With ``strengthen`` the penalty
+    ``eta (sum_m w_m)^2`` of a group joins this square and leaves Q: if D_k = 0, it becomes ``eta (sum_m |w_m|)^2``.
+
+    One D serves every node: bounds never drop as signs are fixed and are exact once all are. The signs are
+    parameters, so ``model.fix(signs)`` moves to another node without compiling again.
+
+    Parameters
+    ----------
+    instance : Instance
+        The data.
+    D : sequence of blocks, or an (n, n) block-diagonal array
+        In the reduced coordinates: one block per group of ``instance.reduction``, the columns of a group in
+        increasing order. D and Q - D must be psd, with ``Q = R'R`` of ``instance.reduction``, or of its
+        ``data_part`` if ``strengthen``.
+    signs : SignPattern, optional
+        The node to start from; the root if left out.
+    strengthen : bool
+        Convexify the L2 penalty of each group together with its part of D. No effect without an L2 penalty.
+    """
+    reduction = instance.reduction
+    part = reduction.data_part if strengthen else reduction
+    taken = checked_blocks(reduction, D, part.R.T @ part.R)
+    blocks = taken if part is reduction else taken + reduction.penalty_rows.T @ reduction.penalty_rows
+    split = np.flatnonzero(blocks.any(axis=0))
+    whole = np.setdiff1d(np.arange(reduction.n_columns), split)
+    v = cp.Variable(reduction.n_columns, name="v")
+    sides = [cp.Variable(len(split), name=name, nonneg=True) for name in ("positive", "negative") if len(split)]
+    names = (["signs", "slack"] if len(whole) else []) + [side.name() for side in sides]
+    parameters = {name: cp.Parameter(reduction.n_columns, name=name) for name in names}
+    constraints = {}
+    if sides:
+        # A side that the signs forbid is left out of v; its own cost then brings it to zero. Setting it to zero by a
+        # constraint would leave interior-point solvers no interior.
+        up, down = (cp.multiply(parameters[side.name()][split], side) for side in sides)
+        constraints["split"] = v[split] == up - down
+    if len(whole):
+        s, slack = parameters["signs"][whole], parameters["slack"][whole]
+        constraints["signs"] = cp.multiply(s, v[whole]) + slack >= 0
+    value = (
+        _remainder(part, taken, v)
+        + _hulls(blocks[np.ix_(split, split)], reduction.labels[split], sides)
+        + penalties(reduction, _magnitude(v, split, sides))
+    )
+    model = Model(
+        name="perspective form",
+        problem=cp.Problem(cp.Minimize(value), list(constraints.values())),
+        coefficients=v,
+        reduction=reduction,
+        variables={"v": v} | {side.name(): side for side in sides},
+        parameters=parameters,
+        constraints=constraints,
+    )
+    return model.fix(signs)
+
+
+def checked_blocks(reduction: Reduction, D: Any, Q: Floats) -> Floats:
+    """Return D as one (n, n) matrix once it is proved block-diagonal, psd and below Q."""
+    matrix = _assembled(reduction, D)
+    if not np.isfinite(matrix).all():
+        raise InvalidInput("D has a value that is not finite")
+    scale = float(np.linalg.norm(Q, 2)) if Q.size else 0.0
+    if (np.abs(matrix - matrix.T) > _TOLERANCE * scale).any():
+        raise InvalidInput("D is not symmetric")
+    outside = reduction.labels[:, None] != reduction.labels
+    if (np.abs(matrix[outside]) > _TOLERANCE * scale).any():
+        raise InvalidInput("D has an entry between two groups: it must be block-diagonal")
+    matrix = np.where(outside, 0.0, (matrix + matrix.T) / 2)
+    for name, candidate in {"D": matrix, "Q - D": Q - matrix}.items():
+        lowest = float(np.linalg.eigvalsh(candidate).min(initial=0.0))
+        if lowest < -_TOLERANCE * scale:
+            raise InvalidInput(f"{name} has the negative eigenvalue {lowest:.3g}: it must be positive semidefinite")
+    return matrix
+
+
+def _assembled(reduction: Reduction, D: Any) -> Floats:
+    """Return the matrix of a list of blocks, rows and columns in the order of R; a matrix is returned as it is."""
+    n, K = reduction.n_columns, reduction.n_groups
+    if not isinstance(D, Sequence):
+        matrix = np.asarray(D, dtype=np.float64)
+        if matrix.shape != (n, n):
+            raise InvalidInput(f"D has shape {matrix.shape}: it needs {n} rows and columns, or one block per group")
+        return matrix
+    wanted = [(int(m), int(m)) for m in np.bincount(reduction.labels, minlength=K)]
+    given = [np.shape(block) for block in D]
+    if given != wanted:
+        raise InvalidInput(f"D has blocks of shapes {given}: the groups need {wanted}")
+    order = np.argsort(reduction.labels, kind="stable")
+    matrix = np.zeros((n, n))
+    matrix[np.ix_(order, order)] = block_diag(*D)
+    return matrix
+
+
+def _remainder(part: Reduction, taken: Floats, v: cp.Variable) -> cp.Expression:
+    """Return ``||R v - z||^2 + rest - v'D v``."""
+    linear, constant = -2.0 * (part.z @ part.R), float(part.z @ part.z + part.rest)
+    error: cp.Expression = cp.sum_squares(_root(part.R.T @ part.R - taken) @ v) + linear @ v + constant
+    return error
+
+
+def _hulls(blocks: Floats, labels: NDArray[np.intp], sides: list[cp.Variable]) -> Any:
+    """Return the sum over the split groups of ``(||D_k^(1/2) u_k|| + ||D_k^(1/2) n_k||)^2``."""
+    if not sides:
+        return 0.0
+    # One norm over all groups, their roots padded with zero rows to one height: CVXPY's time grows with its atoms.
+    groups = np.unique(labels)
+    height = int(np.bincount(labels).max())
+    roots = np.zeros((len(groups), height, len(labels)))
+    for padded, k in zip(roots, groups, strict=True):
+        group = np.flatnonzero(labels == k)
+        root = _root(blocks[np.ix_(group, group)])
+        padded[: len(root), group] = root
+    stacked = [cp.reshape(roots.reshape(-1, len(labels)) @ side, (height, len(groups)), order="F") for side in sides]
+    return cp.sum_squares(sum(cp.norm(lengths, 2, axis=0) for lengths in stacked))
+
+
+def _magnitude(v: cp.Variable, split: NDArray[np.intp], sides: list[cp.Variable]) -> cp.Expression:
+    """Return what stands for |v|: the sum of both sides where v is split, which is never smaller."""
+    whole, identity = np.setdiff1d(np.arange(v.size), split), np.eye(v.size)
+    terms = [identity[:, split] @ side for side in sides]
+    terms += [identity[:, whole] @ cp.abs(v[whole])] if len(whole) else []
+    total: cp.Expression = sum(terms[1:], terms[0])
+    return total
+
+
+def _root(matrix: Floats) -> Floats:
+    """Return F with F'F the psd part of a symmetric matrix, without rows for its null space, but at least one row."""
+    values, vectors = eigh(matrix)
+    keep = values > 0
+    keep[-1:] = True
+    return np.asarray(np.sqrt(np.maximum(values[keep], 0.0))[:, None] * vectors[:, keep].T)

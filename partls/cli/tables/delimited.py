@@ -1,0 +1,259 @@
+"""Text files of cells between delimiters (CSV, TSV and the like), gzip or not, read by pyarrow."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+import tempfile
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from formulations.errors import InvalidInput
+from partls.cli.tables.spelling import (
+    DECIMAL_COMMA,
+    checked_delimiter,
+    checked_encoding,
+    found_delimiter,
+    found_encoding,
+    not_text,
+)
+from partls.cli.tables.table import EXPANSION, Table, kind_of, largest_unpacked
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyarrow import csv
+
+_HEAD = 1 << 16  # bytes looked at to find out how the file is written
+_LONGEST = 8 << 20  # bytes; no row, and so no cell, can be longer
+# Parsed at once: so many bytes, or as many as that number of rows has. Arrow reads 32 blocks ahead of who uses them, so
+# large ones would fill the memory; with few rows in a block, every column costs more to take over than to parse.
+_BLOCK, _BLOCK_ROWS = 1 << 20, 1024
+
+
+class DelimitedTable(Table):
+    """A text file with a header; a column is of numbers if its first rows are, or are empty.
+
+    Its bytes pass through code and memory of Arrow alone, unpacked or not: Arrow's threads outlive a pass that ends
+    early, and one that asks Python for bytes, or gives some back, when the interpreter ends takes the process down.
+    """
+
+    def __init__(
+        self, path: str, *, delimiter: str | None, encoding: str | None, decimal: str, as_text: Iterable[str] = ()
+    ) -> None:
+        import pyarrow as pa
+
+        self.path = self._source = path
+        with open(path, "rb") as file:
+            self._packed = file.read(2) == b"\x1f\x8b"
+        head = self._start(_HEAD).to_pybytes()
+        self._encoding = checked_encoding(encoding) if encoding else found_encoding(path, head)
+        text = head.decode(self._encoding, errors="ignore").lstrip("\ufeff")
+        if not text.strip():
+            raise InvalidInput(f"{path} is empty")
+        if "\0" in text:
+            raise InvalidInput(f"{path} is neither text nor Parquet, Arrow, Feather or NPZ")
+        self._delimiter = checked_delimiter(delimiter) if delimiter else found_delimiter(text)
+        self._decimal = decimal
+        self._position: Any = None
+        self._names: list[str] | None = None
+        self._blank_lines = len(text[: -len(text.lstrip("\r\n"))].splitlines())  # before the header
+        self._types: dict[str, pa.DataType] = dict.fromkeys(as_text, pa.string())
+        if len(head) < _HEAD and len(text.splitlines()) < 2:
+            raise InvalidInput(f"{path} has a header but no rows")
+        if self._encoding != "utf-8":
+            self._source, self._packed = self._in_utf8(), False
+        schema = self._found_schema()
+        if any(pa.types.is_binary(dtype) for dtype in schema.types):
+            raise not_text(path, self._encoding)
+        super().__init__(path, zip(schema.names, map(kind_of, schema.types), strict=True))
+        # A column that begins with whole numbers, or with nothing, may go on with others.
+        self._types = {
+            field.name: pa.float64() if self.kinds[field.name] == "number" and not pa.types.is_boolean(field.type)
+            and field.name not in self._long else field.type
+            for field in schema
+        }
+        if decimal == "." and self._delimiter != "," and DECIMAL_COMMA.search(text):
+            self.hint = "; if the comma is its decimal point, say --decimal ,"
+
+    def _found_schema(self) -> pa.Schema:
+        """Return the names and types that the first rows show; note how many bytes to parse at once."""
+        import pyarrow as pa
+
+        start = self._start(3 * _LONGEST)  # a row that goes on at the end of the second block is too long: not the last
+        with self._opened(pa.BufferReader(start), block=_LONGEST) as reader:
+            schema = reader.schema
+            rows = next(iter(reader), pa.RecordBatch.from_pylist([], schema))
+        self._block = min(max(_BLOCK, _BLOCK_ROWS * min(start.size, _LONGEST) // max(rows.num_rows, 1)), _LONGEST)
+        self._long = {field.name for field, column in zip(schema, rows.columns, strict=True) if _is_long(column)}
+        if "" in schema.names:  # as pandas writes its index
+            self._names = [name or f"unnamed_{j}" for j, name in enumerate(schema.names, start=1)]
+            schema = pa.schema(zip(self._names, schema.types, strict=True))
+        return schema
+
+    def _read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield all batches; where a row is longer than a block, begin again with the largest, past the rows known."""
+        n_known = 0
+        while True:
+            n_rows, largest = 0, self._block == _LONGEST
+            try:
+                for batch in self._pass(columns):
+                    new = batch.slice(min(max(n_known - n_rows, 0), batch.num_rows))
+                    n_rows += batch.num_rows
+                    n_known = max(n_known, n_rows)
+                    del batch  # before the next is decoded
+                    yield new
+                return
+            except _LongRow:
+                if largest:
+                    raise
+                self._block = _LONGEST
+
+    def _pass(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the batches of one pass, one for each block; refuse a file that unpacks to more than it should."""
+        with self._opened(self._stream(), columns, block=self._block) as reader:
+            for n_blocks, batch in enumerate(reader):
+                if self._packed:
+                    self._refuse_bomb(n_blocks * self._block)
+                yield batch
+
+    @property
+    def share_read(self) -> float | None:
+        """The share of the file's bytes that were read."""
+        if self._position is None or self._position.closed:
+            return None
+        return float(self._position.tell() / os.path.getsize(self._source))
+
+    @contextmanager
+    def _opened(self, source: Any, columns: Sequence[str] | None = None, *, block: int, threads: bool = True,
+                invalid: Any = None) -> Iterator[csv.CSVStreamingReader]:
+        """Parse a source of bytes; what goes wrong with it meanwhile is told in the user's terms.
+
+        The source is let go of, not closed: a thread of Arrow that is about to read would find the next file opened
+        under the same number and take bytes of its beginning. The last to hold the source closes it.
+        """
+        import pyarrow as pa
+        from pyarrow import csv
+
+        read = csv.ReadOptions(block_size=block, use_threads=threads)
+        if self._names is not None:  # in place of the header, which may take several lines
+            read.column_names, read.skip_rows, read.skip_rows_after_names = self._names, self._blank_lines, 1
+        parse = csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=invalid)
+        convert = csv.ConvertOptions(
+            strings_can_be_null=True, decimal_point=self._decimal, column_types=self._types, include_columns=columns
+        )
+        try:
+            with csv.open_csv(source, read, parse, convert) as reader:
+                yield reader
+        except (pa.ArrowInvalid, UnicodeDecodeError, OSError) as error:
+            raise self._explained(error) from None
+        finally:
+            self._position = None
+
+    def _stream(self) -> pa.NativeFile:
+        """Return the bytes of the file, unpacked."""
+        import pyarrow as pa
+
+        self._position = pa.OSFile(self._source)
+        return pa.CompressedInputStream(self._position, "gzip") if self._packed else self._position
+
+    def _pieces(self, size: int) -> Iterator[pa.Buffer]:
+        """Yield the bytes of the file, unpacked, so many at a time; at least one piece."""
+        try:
+            with self._stream() as stream:
+                yield (piece := stream.read_buffer(size))
+                while piece.size:
+                    yield (piece := stream.read_buffer(size))
+        except OSError as error:
+            raise self._explained(error) from None
+
+    def _start(self, size: int) -> pa.Buffer:
+        """Return the first bytes of the file, unpacked."""
+        return next(self._pieces(size))
+
+    def _in_utf8(self) -> str:
+        """Write the text once more, in the encoding that Arrow reads; return the name of a file that goes with this."""
+        decoder = codecs.getincrementaldecoder(self._encoding)()
+        unpacked = 0
+        try:
+            descriptor, name = tempfile.mkstemp(prefix="partls-")
+            weakref.finalize(self, os.unlink, name)
+            with open(descriptor, "wb") as copy:
+                for piece in self._pieces(_BLOCK):
+                    unpacked += piece.size
+                    self._refuse_bomb(unpacked)
+                    copy.write(decoder.decode(memoryview(piece)).encode())
+                copy.write(decoder.decode(b"", final=True).encode())
+        except UnicodeError:
+            raise not_text(self.path, self._encoding) from None
+        except OSError as error:
+            folder = tempfile.gettempdir()
+            raise InvalidInput(
+                f"{self.path} cannot be copied to {folder} in UTF-8 ({error}); make room there, or name another folder "
+                "in the environment variable TMPDIR"
+            ) from None
+        return name
+
+    def _refuse_bomb(self, unpacked: int) -> None:
+        limit = largest_unpacked(os.path.getsize(self.path))
+        if unpacked > limit:
+            raise InvalidInput(
+                f"{self.path} unpacks to more than {limit >> 20:,} MiB, {EXPANSION} times its size: this looks "
+                "like a zip bomb; if you trust it, unpack it yourself"
+            )
+
+    def _explained(self, error: Exception) -> InvalidInput:
+        """Return what is wrong in the user's terms."""
+        text = str(error)
+        if isinstance(error, UnicodeDecodeError) or "UTF8" in text:
+            return not_text(self.path, self._encoding)
+        if isinstance(error, OSError) and self._packed:
+            return InvalidInput(f"{self.path} is a damaged gzip file ({text})")
+        if "straddling" in text:
+            return _LongRow(
+                f"{self.path} has a row longer than {_LONGEST >> 20} MiB: a quote that is not closed, or a giant cell"
+            )
+        if found := re.search(r"Expected (\d+) columns, got (\d+)", text):
+            return InvalidInput(
+                f"{self.path}, {self._ragged_row()} has {found[2]} cell(s), the header has {found[1]}: "
+                "complete it or take it out"
+            )
+        if found := re.search(r"column #(\d+): .*?invalid value '(.{0,40})", text, re.DOTALL):
+            name = list(self.kinds)[int(found[1])]
+            return InvalidInput(
+                f'{self.path}, column "{name}": "{found[2].rstrip(chr(39))}" is not a number, and the first rows hold '
+                f'numbers; correct it, or leave the column out with --drop "{name}"'
+            )
+        return InvalidInput(f"{self.path} cannot be read ({text})")
+
+    def _ragged_row(self) -> str:
+        """Find the number of the first row of a wrong length: pyarrow counts rows only without threads."""
+        rows: list[int | None] = []
+
+        def note(row: Any) -> str:
+            rows.append(row.number)
+            return "skip"
+
+        source = self._stream()
+        with suppress(InvalidInput), self._opened(source, block=_LONGEST, threads=False, invalid=note) as reader:
+            for _ in reader:
+                if rows:
+                    break
+        return f"line {rows[0]}" if rows and rows[0] is not None else "a row"
+
+
+def _is_long(column: pa.Array) -> bool:
+    """Return whether whole numbers are too long for floating point: they are left as they are, for others to judge."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if not pa.types.is_int64(column.type) or not len(column):
+        return False
+    extremes = compute.min_max(column).as_py()
+    return any(abs(value or 0) > 2**53 for value in extremes.values())
+
+
+class _LongRow(InvalidInput):
+    """A row does not end within a block."""

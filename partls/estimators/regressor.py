@@ -1,0 +1,290 @@
+"""PartLSRegressor: Partitioned Least Squares as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from formulations.data import Floats, as_matrix, column_names
+from formulations.errors import InvalidInput, listing
+from formulations.instance import Instance
+from formulations.rows.blocks import fold_blocks, in_blocks
+from partls.estimators.callbacks import CallbackSupport, FitReporter, with_callbacks
+from partls.estimators.explanation import Explained
+from partls.estimators.persistence import SavedModel, load_model, save_model
+from partls.estimators.shortest import shortest
+from partls.result import Result, Status
+from partls.runtime.interrupts import keyboard
+from partls.runtime.options import a_priori_signs, nonnegative
+from partls.solve import solve_instance
+
+_CUT_SHORT = (Status.TIME_LIMIT, Status.NODE_LIMIT, Status.INTERRUPTED)
+
+
+class PartLSRegressor(Explained, CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """minimise ``||X w + t - y||^2 + eta * penalty(beta)``  s.t. the coefficients of a group share one sign.
+
+    The global optimum, with its proof: ``lower_bound_`` and ``gap_`` say how good the model provably is.
+
+    Parameters
+    ----------
+    groups
+        A label per column, ``{name: [columns]}``, lists of columns, an (M, K) 0/1 matrix, a file, a
+        ``Partition``, or None for one group of all columns. Columns are given by position or by name, and names
+        may be patterns: ``{"place": ["Neighborhood_*"]}`` survives one-hot encoding.
+    method, relaxation, search, branching, gap_tol, time_limit, node_limit, n_jobs, random_state, signs
+        How to search; see ``partls.solve``.
+    eta, penalty, fit_intercept, penalize_intercept, ungrouped
+        The problem; see ``partls.Instance``.
+    checkpoint : path, optional
+        Where the state of the search is kept; if the file exists, the search goes on from there. For one target.
+    verbose : int
+        Show a live line while the search runs. Where scikit-learn has callbacks (1.9 and later),
+        ``set_callbacks(ProgressBar())`` works too, and a callback that asks to stop ends the search.
+
+    Attributes
+    ----------
+    coef_, intercept_
+        w and t: (M,) and a float, or (T, M) and (T,) for T targets. So too for the attributes below.
+    alpha_, beta_, signs_
+        Each feature's share of its group, each group's effect and its sign, in the order of ``group_names_``.
+    objective_, lower_bound_, gap_, status_, n_iter_
+        What was reached, what was proved, and the number of nodes it took.
+    history_
+        The search as it went: a ``SearchState`` after each round and at the end.
+    result_
+        The ``Result`` (one per target, in a tuple, if there are several), which can audit itself.
+    partition_, group_names_, n_features_in_, feature_names_in_
+        The groups as they were paired with the columns.
+
+    Notes
+    -----
+    A fit cut short by a limit or by Ctrl-C warns once and leaves the best model found so far. Where several
+    models fit equally well, as with dependent columns, the one with the shortest coefficients is taken.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from partls import PartLSRegressor
+    >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 1.0]])
+    >>> PartLSRegressor(["size", "size"]).fit(X, [1.0, 2.0, 3.0, 4.0]).coef_.round(6).tolist()
+    [1.0, 2.0]
+    """
+
+    def __init__(
+        self,
+        groups: Any = None,
+        *,
+        method: str = "auto",
+        eta: float = 0.0,
+        penalty: str = "l2",
+        fit_intercept: bool = True,
+        penalize_intercept: bool = False,
+        ungrouped: str = "error",
+        signs: Any = None,
+        relaxation: Any = "active-set",
+        search: str = "depth-first",
+        branching: Any = "strong",
+        gap_tol: float = 1e-9,
+        time_limit: float | None = None,
+        node_limit: int | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        checkpoint: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.groups = groups
+        self.method = method
+        self.eta = eta
+        self.penalty = penalty
+        self.fit_intercept = fit_intercept
+        self.penalize_intercept = penalize_intercept
+        self.ungrouped = ungrouped
+        self.signs = signs
+        self.relaxation = relaxation
+        self.search = search
+        self.branching = branching
+        self.gap_tol = gap_tol
+        self.time_limit = time_limit
+        self.node_limit = node_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.checkpoint = checkpoint
+        self.verbose = verbose
+
+    @with_callbacks
+    @keyboard()
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, executor: Any = None) -> Self:
+        """Fit the model: the proven optimum, or the best found when a limit or Ctrl-C ends the search.
+
+        Parameters
+        ----------
+        X : (N, M) array, pandas or polars frame, sparse matrix, Dask array or frame, or path of a Parquet folder
+        y : (N,) or (N, T) array, in memory or Dask's; the name of a column of the Parquet folder
+        sample_weight : (N,) array, optional
+            Nonnegative; row n counts ``sample_weight[n]`` times.
+        executor : optional
+            Who explores a large tree, such as a ``dask.distributed.Client``; see ``partls.solve``.
+        """
+        if in_blocks(X):
+            folded = fold_blocks(X, y, sample_weight)
+            X, y, sample_weight = folded.frame(), folded.rows.y, folded.rows.sample_weight
+        X, y = self._validated(X, y)
+        limit = nonnegative("time_limit", self.time_limit)
+        return self._fit_at(self.eta, X, y, sample_weight, time_limit=limit, executor=executor)
+
+    def predict(self, X: Any) -> Floats:
+        """Return ``X coef_ + intercept_``; the columns of a frame are matched by name, in any order."""
+        check_is_fitted(self)
+        X = self._checked(X)
+        return np.asarray(safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model as JSON: coefficients, groups, settings and certificate; no training data, no code.
+
+        The format is described in ``partls.estimators.persistence``.
+        """
+        check_is_fitted(self)
+        save_model(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> PartLSRegressor:
+        """Return the model of a file written by ``save``: it predicts the same to the last bit, and can be fitted anew.
+
+        What needs the training data (sign certainty, price of the constraint, bootstrap) needs a new fit.
+        """
+        return PartLSRegressor._of(load_model(path))
+
+    @staticmethod
+    def _of(saved: SavedModel) -> PartLSRegressor:
+        """Return the model that was read from a file."""
+        model = PartLSRegressor(saved.partition, **saved.settings)
+        model._restore(saved)
+        return model
+
+    def _restore(self, saved: SavedModel) -> None:
+        """Take over the fitted attributes of a saved model."""
+        for name, value in saved.fitted.items():
+            setattr(self, name, value)
+        self.partition_, self.n_features_in_ = saved.partition, saved.partition.n_columns
+        self.group_names_ = np.array(saved.partition.names, dtype=object)
+        self._saved_facts = saved.facts
+        if saved.named_columns:
+            self.feature_names_in_ = np.array(saved.partition.columns, dtype=object)
+
+    def _validated(self, X: Any, y: Any) -> tuple[Any, Floats]:
+        """Return X and y as numbers, column names noted; what is wrong with a frame is told by row and column."""
+        try:
+            X_checked, y = validate_data(
+                self, X, y, accept_sparse="csr", dtype=np.float64, multi_output=True, y_numeric=True
+            )
+        except ValueError:
+            if column_names(X) is not None:
+                as_matrix(X, column_names(X))
+            raise
+        names = column_names(X)
+        if names is not None and all(isinstance(name, str) for name in names):
+            self.feature_names_in_ = np.array(names, dtype=object)  # older scikit-learn does not see those of polars
+        return X_checked, np.asarray(y, dtype=np.float64)
+
+    def _fit_at(self, eta: float, X: Any, y: Floats, sample_weight: Any, *, time_limit: float | None,
+                hurry: bool = False, executor: Any = None) -> Self:
+        """Solve one problem per target and take over the results; in a hurry the first models found must do."""
+        instance = self._instance(eta, X, y, sample_weight)
+        with FitReporter(self, X, y) as reporter:
+            results = self._solve_targets(instance, y, reporter, time_limit, hurry, executor)
+            self._take_over(results if y.ndim == 2 else results[0])
+            self.history_ = tuple(reporter.histories) if y.ndim == 2 else reporter.histories[0]
+        self._warn_if_cut_short(results)
+        return self
+
+    def _instance(self, eta: float, X: Any, y: Floats, sample_weight: Any) -> Instance:
+        """Return the problem of the first target."""
+        return Instance(
+            X, y if y.ndim == 1 else y[:, 0], self.groups, eta=eta, penalty=self.penalty,
+            fit_intercept=self.fit_intercept, penalize_intercept=self.penalize_intercept, sample_weight=sample_weight,
+            ungrouped=self.ungrouped, columns=getattr(self, "feature_names_in_", None),
+        )
+
+    def _solve_targets(self, instance: Instance, y: Floats, reporter: FitReporter, time_limit: float | None,
+                       hurry: bool, executor: Any) -> tuple[Result, ...]:
+        """Solve target after target within one time limit; after Ctrl-C the others get a quick answer each."""
+        began = time.perf_counter()
+        checkpoint = getattr(self, "checkpoint", None)  # cross-validation has none
+        if checkpoint is not None and y.ndim == 2:
+            raise InvalidInput("checkpoint is for one target: fit the targets one by one, each with a file of its own")
+        results: list[Result] = []
+        for target in np.atleast_2d(y.T):
+            left = None if time_limit is None else max(time_limit - (time.perf_counter() - began), 0.0)
+            options = self._search_options(left, hurry) | {"executor": executor}
+            result = solve_instance(
+                instance.replace(y=target), signs=self.signs, progress=reporter, checkpoint=checkpoint, **options
+            )
+            hurry |= result.status is Status.INTERRUPTED
+            results.append(shortest(result, a_priori_signs(instance, self.signs)))
+            reporter.end_target(results[-1])
+        return tuple(results)
+
+    def _search_options(self, time_limit: float | None, hurry: bool) -> dict[str, Any]:
+        return {
+            "method": self.method, "relaxation": self.relaxation, "search": self.search, "branching": self.branching,
+            "gap_tol": self.gap_tol, "time_limit": time_limit, "node_limit": 0 if hurry else self.node_limit,
+            "n_jobs": self.n_jobs, "random_state": self.random_state,
+        }
+
+    def _take_over(self, result: Result | tuple[Result, ...]) -> None:
+        several = isinstance(result, tuple)
+        results = result if isinstance(result, tuple) else (result,)
+
+        def joined(name: str) -> Any:
+            values = [getattr(one, name) for one in results]
+            return (np.array(values) if not isinstance(values[0], Status) else tuple(values)) if several else values[0]
+
+        self.result_ = result
+        self.coef_, self.intercept_ = joined("coef"), joined("intercept")
+        self.alpha_, self.beta_, self.signs_ = joined("alpha"), joined("beta"), joined("signs")
+        self.objective_, self.lower_bound_, self.gap_ = joined("objective"), joined("lower_bound"), joined("gap")
+        self.status_, self.n_iter_ = joined("status"), joined("n_nodes")
+        self.partition_ = results[0].instance.partition
+        self.group_names_ = np.array(self.partition_.names, dtype=object)
+
+    def _warn_if_cut_short(self, results: tuple[Result, ...]) -> None:
+        """Say once that a limit or Ctrl-C ended the search before the proof."""
+        cut = [result for result in results if result.status in _CUT_SHORT]
+        if cut:
+            worst = max(cut, key=lambda result: result.gap)
+            warnings.warn(
+                f"the search ended early ({worst.status.value}): the model is the best found so far, and no model can "
+                f"have an objective more than {worst.gap:.2%} lower",
+                ConvergenceWarning, stacklevel=4,
+            )
+
+    def _checked(self, X: Any) -> Any:
+        """Return new data as numbers; a frame's columns are put in the order of the fit, found by name."""
+        names, fitted = column_names(X), getattr(self, "feature_names_in_", None)
+        if names is None or fitted is None:
+            return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        given, known = set(names), set(fitted)
+        missing = [name for name in fitted if name not in given]
+        unknown = [name for name in names if name not in known]
+        if missing:
+            raise InvalidInput(f"X lacks the column(s) {listing(missing)}, which the model was fitted with")
+        if unknown or len(names) > len(fitted):
+            what = listing(unknown) if unknown else "a name twice"
+            raise InvalidInput(f"X has {what}, unseen at fit time: leave the columns out that the model does not know")
+        return check_array(X if list(names) == list(fitted) else X[list(fitted)], dtype=np.float64)
+
+    def __sklearn_tags__(self) -> Any:
+        """Accept sparse X: the problem is compressed to M + 1 dense rows in any case."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,169 @@
+"""PartLSRegressorCV: the strength of the penalty chosen by cross-validation, along warm-started paths."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.model_selection import check_cv
+
+from formulations.data import Floats
+from formulations.errors import InvalidInput
+from formulations.instance import Instance
+from partls.estimators.callbacks import with_callbacks
+from partls.estimators.eta_path import EtaPath
+from partls.estimators.regressor import PartLSRegressor
+from partls.result import Result, Status
+from partls.runtime.interrupts import keyboard
+from partls.runtime.options import nonnegative
+from partls.runtime.progress import counted
+
+_GRID = (1e-5, 1e-1)  # ends of the default path, in units of the mean squared length of a centred column
+
+
+class PartLSRegressorCV(PartLSRegressor):
+    """``PartLSRegressor`` with the eta of the least cross-validated squared error.
+
+    Every fold goes along the path from the largest eta to the smallest: its rows are compressed once, and each fit
+    starts from the model of its neighbour. All fits are proven optimal. The final model is fitted to all rows.
+
+    Parameters
+    ----------
+    etas : int or array of float
+        The values to try, or how many: they are then spread evenly on a logarithmic scale fitting the data.
+    cv
+        Number of folds, splitter or iterable of splits, as everywhere in scikit-learn.
+    groups, method, penalty, ...
+        As in ``PartLSRegressor``. The time limit covers all fits together.
+
+    Attributes
+    ----------
+    eta_
+        The value chosen: the largest among equals.
+    etas_ : (E,) array
+        The values tried, the largest first.
+    mse_path_ : (E, F) array
+        Mean squared error of each value on each held-out fold (over all targets); NaN where Ctrl-C came before.
+
+    Notes
+    -----
+    ``save`` writes the final model as a ``PartLSRegressor`` with ``eta=eta_``.
+    """
+
+    def __init__(
+        self,
+        groups: Any = None,
+        *,
+        etas: Any = 13,
+        cv: Any = None,
+        method: str = "auto",
+        penalty: str = "l2",
+        fit_intercept: bool = True,
+        penalize_intercept: bool = False,
+        ungrouped: str = "error",
+        signs: Any = None,
+        relaxation: Any = "active-set",
+        search: str = "depth-first",
+        branching: Any = "strong",
+        gap_tol: float = 1e-9,
+        time_limit: float | None = None,
+        node_limit: int | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.groups = groups
+        self.etas = etas
+        self.cv = cv
+        self.method = method
+        self.penalty = penalty
+        self.fit_intercept = fit_intercept
+        self.penalize_intercept = penalize_intercept
+        self.ungrouped = ungrouped
+        self.signs = signs
+        self.relaxation = relaxation
+        self.search = search
+        self.branching = branching
+        self.gap_tol = gap_tol
+        self.time_limit = time_limit
+        self.node_limit = node_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    @keyboard()
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose eta by cross-validation and fit all rows with it; arguments as in ``PartLSRegressor.fit``."""
+        X, y = self._validated(X, y)
+        X = X.toarray() if sparse.issparse(X) else X
+        clock = _Clock(time.perf_counter(), nonnegative("time_limit", self.time_limit))
+        instance = self._instance(0.0, X, y, sample_weight)
+        self.etas_ = _checked_etas(self.etas, instance)
+        splits = list(check_cv(self.cv).split(X, y))
+        self.mse_path_ = np.full((len(self.etas_), len(splits)), np.nan)
+        weights, hurry = np.array([_weights(instance)[test].sum() for _, test in splits]), False
+        for f, (train, test) in enumerate(counted(splits, len(splits), "folds", bool(self.verbose))):
+            if not hurry:
+                self.mse_path_[:, f], hurry = self._fold_errors(instance, y, train, test, clock)
+        self.eta_ = float(self.etas_[_least(self.mse_path_, weights)])
+        return self._fit_at(self.eta_, X, y, instance.sample_weight, time_limit=clock.left(), hurry=hurry)
+
+    def _fold_errors(self, instance: Instance, y: Floats, train: Any, test: Any, clock: _Clock
+                     ) -> tuple[Floats, bool]:
+        """Return the mean squared error on held-out rows for each eta, and whether Ctrl-C has been pressed.
+
+        What was not reached before Ctrl-C is NaN.
+        """
+        weights = _weights(instance)
+        targets = y.reshape(len(y), -1)
+        errors = np.full((len(self.etas_), targets.shape[1]), np.nan)
+        for t, target in enumerate(targets.T):
+            path = EtaPath(instance.replace(X=instance.X[train], y=target[train], sample_weight=weights[train]))
+            found: Result | None = None
+            for e, eta in enumerate(self.etas_):
+                found = path.solve(eta, found, self.signs, **self._search_options(clock.left(), hurry=False))
+                coef, intercept = path.restore(found)
+                squares = np.square(target[test] - instance.X[test] @ coef - intercept)
+                errors[e, t] = weights[test] @ squares / (weights[test].sum() or 1.0)
+                if found.status is Status.INTERRUPTED:
+                    return errors.mean(axis=1), True
+        return errors.mean(axis=1), False
+
+
+def _least(errors: Floats, weights: Floats) -> int:
+    """Return the eta of least error over the folds that are complete, else over what there is of the first."""
+    complete = ~np.isnan(errors).any(axis=0) & (weights > 0)
+    means = np.average(errors[:, complete], axis=1, weights=weights[complete]) if complete.any() else errors[:, 0]
+    return 0 if np.isnan(means).all() else int(np.nanargmin(means))
+
+
+@dataclass(frozen=True)
+class _Clock:
+    """The time limit of all fits together."""
+
+    began: float
+    limit: float | None
+
+    def left(self) -> float | None:
+        return None if self.limit is None else max(self.limit - (time.perf_counter() - self.began), 0.0)
+
+
+def _weights(instance: Instance) -> Floats:
+    return np.ones(instance.n_rows) if instance.sample_weight is None else instance.sample_weight
+
+
+def _checked_etas(etas: Any, instance: Instance) -> Floats:
+    """Return the values to try, the largest first; a number stands for as many on a grid that fits the data."""
+    if isinstance(etas, (int, np.integer)) and not isinstance(etas, bool) and etas >= 1:
+        weights = _weights(instance)
+        centred = instance.X - weights @ instance.X / weights.sum()
+        unit = float((weights @ np.square(centred)).mean()) or 1.0
+        return np.asarray(unit * np.geomspace(*_GRID, int(etas))[::-1])
+    values = np.asarray(etas, dtype=np.float64) if not isinstance(etas, str | bool) else np.zeros(0)
+    if values.ndim != 1 or not len(values) or not (np.isfinite(values).all() and (values >= 0).all()):
+        raise InvalidInput(f"etas={etas!r} must be a number of values >= 1, or a list of finite values >= 0")
+    return np.sort(values)[::-1]

@@ -1,0 +1,182 @@
+"""The explorer for any relaxation: the same tree, nodes bounded one at a time through the Bounder protocol."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from math import isnan
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.data import Floats
+from formulations.rows.reduction import Reduction
+from formulations.signs import SignPattern
+from partls.explore.branching import BranchingRule
+from partls.explore.contradiction import check_claim
+from partls.explore.subtree import Exploration, Incumbent, Subtree, Tolerances, round_to_signs, violations
+from relaxations.active_set import ActiveSetBounder, OrthogonalBounder
+from relaxations.protocol import Bound, Bounder, BoundStatus, ask
+from relaxations.safe.least_squares import SafeBound
+from relaxations.sign_constrained import solve_signed
+
+_WRONG_SIGN = 1e-9  # of the target's norm: smaller coefficients of the wrong sign count as zero
+_REMEMBERED = 4096  # rounded patterns whose solutions are kept
+_NEARLY_TIGHT = 1e-5  # of the objective: a rounded point this near to its bound may be the node's answer
+
+
+class GenericExplorer:
+    """Depth-first search with any bounder; a node whose bound fails stays open and is split further.
+
+    Each thread prepares a bounder of its own, since none has to bear being shared.
+    """
+
+    def __init__(self, reduction: Reduction, prepare: Callable[[], Bounder], rule: BranchingRule,
+                 tolerances: Tolerances, name: str = "") -> None:
+        self._reduction = reduction
+        self._prepare = prepare
+        self._name = name
+        self._rule = rule
+        self._tolerances = tolerances
+        self._safe = SafeBound(reduction)
+        self._size = float(reduction.z @ reduction.z) + reduction.rest
+        self._tried: dict[SignPattern, Incumbent] = {}
+        self._local = threading.local()
+
+    def explore(self, subtree: Subtree, incumbent: Incumbent, node_budget: int, stop: NDArray[np.uint8]) -> Exploration:
+        """Explore one subtree node by node."""
+        out = Exploration(incumbent)
+        stack = [subtree]
+        if not hasattr(self._local, "bounder"):
+            self._local.bounder = self._prepare()  # first: it may take until the time is up
+        while stack:
+            if out.counts["nodes"] >= node_budget or stop[0]:
+                out.open = stack
+                return out
+            node = stack.pop()
+            out.counts["nodes"] += 1
+            stack.extend(self._expand(node, out))
+        return out
+
+    def certified(self, subtree: Subtree, upper: float) -> float:
+        """Return a certified bound of a subtree: the relaxation's own, or by orthogonal factorisation if better."""
+        exact = self._exact(subtree.signs, upper, self._safe.least_squares)[0]
+        return exact if isnan(subtree.bound) else max(exact, subtree.bound)
+
+    def _expand(self, node: Subtree, out: Exploration) -> list[Subtree]:
+        """Bound a node: close it, or return its two children, the more promising last."""
+        cutoff = self._tolerances.cutoff
+        if node.bound >= cutoff(out.best.value):  # an incumbent found since its parent was split is enough
+            return _close(node.bound, out, "prunes", "a parent's bound")
+        bound = self._bound(node.signs, cutoff(out.best.value), out.counts)
+        trusted, scaled = bound.status.trusted, bound.value / self._reduction.scale
+        value = max(scaled, node.bound) if trusted else node.bound
+        source = bound.source if trusted and value == scaled else "a parent's bound"
+        # An exact bounder's own number differs from its certificate by rounding alone: splitting further would
+        # not help, so the box is closed at the certified value and the reported gap stays honest.
+        exact_bounder = isinstance(self._local.bounder, OrthogonalBounder)
+        decisive = max(value, bound.estimate / self._reduction.scale) if trusted and exact_bounder else value
+        v = self._point(bound)
+        if decisive >= cutoff(out.best.value):
+            if not exact_bounder:
+                self._look_for_a_contradiction(node.signs, value, out.best.v if v is None else v, out)
+            return _close(value, out, "prunes", source)
+        if v is not None:
+            leaf = self._offer(round_to_signs(v, self._reduction.labels, node.signs), out)
+            check_claim(self._name, node.signs, value, leaf, self._size)
+            if decisive >= cutoff(out.best.value):
+                return _close(value, out, "tight", source)
+            if trusted and leaf.value - value <= _NEARLY_TIGHT * leaf.value:
+                # The relaxed point is feasible to a solver's few digits; a factorisation may supply the others.
+                value = max(value, self._exact(node.signs, out.best.value)[0])
+                if value >= cutoff(out.best.value):
+                    return _close(value, out, "tight", "factorisation")
+        if node.signs.is_complete:
+            # Nothing left to split: settle the leaf by itself, whatever the relaxation said.
+            exact, leaf = self._exact(node.signs, out.best.value)
+            check_claim(self._name, node.signs, value, leaf, self._size)
+            if leaf.value < out.best.value:
+                out.best = leaf
+            return _close(max(exact, value), out, "leaves", "factorisation")
+        k = self._branch_group(node, v, out.counts)
+        first = 1 if v is None or v[self._reduction.labels == k].sum() >= 0 else -1
+        return [Subtree(node.signs.fix(k, -first), value), Subtree(node.signs.fix(k, first), value)]
+
+    def _look_for_a_contradiction(self, signs: SignPattern, claimed: float, v: Floats, out: Exploration) -> None:
+        """Compare a claim that closes a box with solutions in it: the incumbent if it is there, and v rounded."""
+        if (self._reduction.column_signs(signs) * out.best.v >= 0).all():
+            check_claim(self._name, signs, claimed, out.best, self._size)
+        rounded = self._solution(round_to_signs(v, self._reduction.labels, signs), out.best.value)
+        check_claim(self._name, signs, claimed, rounded, self._size)
+
+    def _bound(self, signs: SignPattern, cutoff: float, counts: Counter[str]) -> Bound:
+        """Return the relaxation's bound, counted; anything but a certified number proves nothing."""
+        bound = ask(self._local.bounder, signs, cutoff=cutoff * self._reduction.scale, source=self._name)
+        for part in bound.parts or (bound,):
+            counts[f"bounds by {part.source}"] += 1
+            failed = part.error and part.status is BoundStatus.FAILED
+            counts[f"failed: {part.error}" if failed else f"bound {part.status.value}"] += 1
+        return bound
+
+    def _point(self, bound: Bound) -> Floats | None:
+        """Return the relaxed point, if there is one to round and to branch on."""
+        v = bound.coef
+        if v is None or bound.status is BoundStatus.FAILED or np.shape(v) != self._reduction.labels.shape:
+            return None
+        return v if np.isfinite(v).all() else None
+
+    def _branch_group(self, node: Subtree, v: Floats | None, counts: Counter[str]) -> int:
+        undecided = list(node.signs.undecided)
+        if v is None:
+            return undecided[0]
+        labels, tolerance = self._reduction.labels, _WRONG_SIGN * float(np.linalg.norm(self._reduction.z))
+        nu = violations(v, labels, len(node.signs), tolerance)
+        violated = [k for k in undecided if nu[k] > 0] or undecided
+
+        def try_child(k: int, sign: int) -> float:
+            counts["trials"] += 1
+            return self._trial_bounder.bound(node.signs.fix(k, sign)).value / self._reduction.scale
+
+        return self._rule.choose(violated, v, labels, try_child)
+
+    @property
+    def _trial_bounder(self) -> ActiveSetBounder:
+        """The cheapest bound: children tried for branching must not cost what they are meant to save."""
+        if not hasattr(self._local, "trial_bounder"):
+            self._local.trial_bounder = ActiveSetBounder(self._reduction)
+        bounder: ActiveSetBounder = self._local.trial_bounder
+        return bounder
+
+    def _offer(self, signs: SignPattern, out: Exploration) -> Incumbent:
+        """Return the solution of a rounded pattern and keep it if it is better."""
+        leaf = self._solution(signs, out.best.value)
+        if leaf.value < out.best.value:
+            out.best = leaf
+        return leaf
+
+    def _solution(self, signs: SignPattern, upper: float) -> Incumbent:
+        """Return the solution of a complete pattern, remembered for a while: nodes round to few different ones."""
+        leaf = self._tried.get(signs)
+        if leaf is None:
+            leaf = self._exact(signs, upper)[1]
+            if len(self._tried) >= _REMEMBERED:
+                self._tried.clear()
+            self._tried[signs] = leaf
+        return leaf
+
+    def _exact(self, signs: SignPattern, upper: float, start: Floats | None = None) -> tuple[float, Incumbent]:
+        """Return (certified bound, solution) of the sign-constrained least squares of a pattern."""
+        reduction = self._reduction
+        column_signs = reduction.column_signs(signs)
+        v = solve_signed(reduction, column_signs, start)
+        leaf = Incumbent(reduction.objective(v) / reduction.scale, v)
+        return self._safe.value(v, column_signs, max(upper, leaf.value)), leaf
+
+
+def _close(value: float, out: Exploration, how: str, source: str) -> list[Subtree]:
+    """Close a node at its certified value; ``source`` is what proved it."""
+    out.counts[how] += 1
+    out.counts[f"closed by {source}"] += 1
+    out.closed = min(out.closed, value)
+    return []

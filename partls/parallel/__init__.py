@@ -1,0 +1,1 @@
+"""Who explores elsewhere: threads, processes and the workers of a Dask cluster."""

@@ -1,0 +1,1 @@
+"""Write certificates: dual points in exact arithmetic that prove a result optimal."""

@@ -1,0 +1,290 @@
+"""Write a certificate of optimality: after the search, sign boxes and a dual point for each, as exact rationals.
+
+The proof pass walks the tree once more with the answer known, so that it closes boxes as early as the relaxation can.
+Most boxes close with room to spare, and the solution in floating point, cut to a few digits, proves as much. Where it
+does not, it is refined from the exact residual of its normal equations until the price that ``partls.verify`` puts on
+the rest vanishes. Every bound written is the verifier's own.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+
+from formulations.data import Floats
+from formulations.signs import SignPattern
+from partls.explore.branching import StrongBranching
+from partls.explore.subtree import Tolerances, violations
+from partls.prove.dual_points import AT_ONCE, DualPoints, Point, Relaxed
+from partls.result import PROVEN, Result, Status, target_size
+from partls.verification.document import LOWEST_LIMIT, Box, Certificate, TooLarge, write_certificate
+from partls.verification.exact_bounds import EXACT_COLUMNS, VANISHING, Checker
+from partls.verification.exact_integers import as_float, eliminate, proved_by_cholesky, unit_diagonal
+from partls.verification.fingerprint import data_of, problem_of
+from partls.verification.verifier import spelled
+from relaxations.active_set import ActiveSetBounder
+from relaxations.protocol import Bound, Bounder
+from relaxations.strengthened import StrengthenedBounder
+
+_PAYS = 0.1  # of the first gap: a stronger bound that closes less is not worth its time
+_SHARE = 0.5  # of the tolerance: boxes closed with this much to spare leave the rest to rounding
+# Of a dual point, beyond those that the reach of the coefficients and the size of the objective take.
+_FEW_BITS, _SPARE_BITS = 24, 70  # at first, and refined
+_LIMITS = (40, 20, LOWEST_LIMIT)  # powers of two tried where columns depend on each other
+_EIGENVALUES = (60, 90, 120, 180, 240)
+
+
+def certify(
+    result: Result, root: SignPattern, path: str | os.PathLike[str], gap_tol: float, time_limit: float | None = None
+) -> str:
+    """Write the proof that no solution under ``root`` improves on the result by more than the tolerance.
+
+    A proof that takes too long, or is too large for any reader, is given up for that of the first bound alone; so is
+    that of a search that did not end. Returns what is missing, and why, or nothing.
+    """
+    given_up = "" if result.status in (*PROVEN, Status.PRECISION_LIMIT) else "the search did not end"
+    if not given_up:
+        proof = _Proof(result, root, gap_tol, math.inf if time_limit is None else time.monotonic() + time_limit)
+        try:
+            certificate = proof.certificate(proof.leaves())
+            write_certificate(certificate, path)
+            return proof.missing(certificate)
+        except _OutOfTime:
+            given_up = f"it takes more than {time_limit:g} s"
+        except TooLarge as error:
+            given_up = str(error)
+    first = _Proof(result, root, gap_tol, math.inf)
+    write_certificate(first.certificate([first.first_leaf()]), path)
+    return f"the first bound alone: {given_up}"
+
+
+class _OutOfTime(Exception):  # noqa: N818
+    """The time for the proof is up."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Leaf:
+    """A closed box and the solution u of its relaxation, in floating point."""
+
+    signs: SignPattern
+    relaxed: Relaxed
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """A choice of what bounds the coefficients, and of the numbers the dual points are written in."""
+
+    eigenvalue: int | None = None
+    limit: int | None = None
+    rational: bool = False
+
+
+class _Proof:
+    """One certificate in the making."""
+
+    def __init__(self, result: Result, root: SignPattern, gap_tol: float, deadline: float) -> None:
+        instance = result.instance
+        self._instance, self._reduction, self._deadline = instance, instance.reduction, deadline
+        self._root = SignPattern(root.values[: instance.n_groups])  # an L1 intercept needs no sign of its own here
+        self._problem, self._data = problem_of(instance, root), data_of(instance)
+        self._checker = Checker(self._data, self._problem, exact=False)
+        self._coef = [float(value) for value in result.coef]
+        self._intercept = float(result.intercept) if instance.fit_intercept else 0.0
+        self._objective = self._checker.objective(self._coef, self._intercept)
+        self._points = DualPoints(instance, self._checker)
+        self._wanted, self._accepted = gap_tol * self._objective, self._checker.accepted(self._objective, gap_tol)
+        # What floating point can close; the exact bounds may well prove more.
+        rounding = Tolerances(0.0, target_size(instance)).cutoff(self._objective)
+        self._cutoff = min(self._objective - _SHARE * self._wanted, rounding)
+
+    def certificate(self, leaves: Iterable[_Leaf]) -> Certificate:
+        """Return the certificate of closed boxes, with the least restrictive claim that reaches the tolerance."""
+        nothing_below_zero = [Box(spelled(self._root), 0.0, 1, None)]
+        if self._objective <= Fraction(VANISHING) ** 2 * self._checker.target:  # rounding, and no more
+            return self._claimed(_Claim(), nothing_below_zero)
+        leaves = list(leaves)
+        attempts: list[tuple[float, _Claim, list[Box]]] = [(0.0, _Claim(), nothing_below_zero)]
+        for claim in self._claims():
+            boxes = self._boxes(leaves, claim)
+            lowest = min((box.bound for box in boxes), default=-math.inf)
+            attempts.append((lowest, claim, boxes))
+            if lowest >= self._objective - self._wanted:
+                break
+        _, claim, boxes = max(attempts, key=lambda attempt: attempt[0])
+        return self._claimed(claim, boxes)
+
+    def missing(self, certificate: Certificate) -> str:
+        """Return what a certificate lacks of a proof that will be accepted, or nothing."""
+        if certificate.tolerance <= self._accepted:
+            return ""
+        return f"only that no solution is better by more than {certificate.tolerance:.3g}"
+
+    def _claimed(self, claim: _Claim, boxes: list[Box]) -> Certificate:
+        """Return the certificate of these boxes, with the tolerance that their bounds leave."""
+        missing = min(Fraction(min(box.bound for box in boxes)) - Fraction(self._objective), Fraction(0))
+        return Certificate(
+            self._problem, self._data.digest(self._problem), self._objective, abs(_below(missing)), self._coef,
+            self._intercept, claim.eigenvalue, claim.limit, boxes,
+        )
+
+    # Boxes
+
+    def first_leaf(self) -> _Leaf:
+        """Return the whole, with its first bound."""
+        if not len(self._reduction.R):
+            return _Leaf(self._root, Relaxed(self._restored(np.zeros(self._reduction.n_columns))))
+        return self._leaf(self._root, ActiveSetBounder(self._reduction).bound(self._padded(self._root)))
+
+    def leaves(self) -> Iterator[_Leaf]:
+        """Yield closed boxes that cover the root."""
+        reduction = self._reduction
+        if not len(reduction.R):
+            yield self.first_leaf()
+            return
+        bounder, strong = ActiveSetBounder(reduction), self._strong_bounder()
+        open_boxes = [(self._root, bounder.bound(self._padded(self._root)))]
+        while open_boxes:
+            self._look_at_the_clock()
+            signs, bound = open_boxes.pop()
+            if bound.value >= self._cutoff or signs.is_complete:
+                yield self._leaf(signs, bound)
+                continue
+            if strong is not None:
+                stronger = strong.bound(self._padded(signs))
+                if stronger.value >= self._cutoff:
+                    yield self._leaf(signs, stronger, strengthened=signs.undecided)
+                    continue
+            assert bound.coef is not None  # this relaxation always has a point
+            open_boxes += self._halves(signs, bound.coef, bounder)
+
+    def _strong_bounder(self) -> Bounder | None:
+        """Return the bound that a strong L2 penalty gives, if it closes a good part of the first gap; else None."""
+        if self._reduction.data_part is self._reduction:
+            return None
+        root, strong = self._padded(self._root), StrengthenedBounder(self._reduction)
+        first = ActiveSetBounder(self._reduction).bound(root).value
+        return strong if strong.bound(root).value - first > _PAYS * (self._objective - first) else None
+
+    def _leaf(self, signs: SignPattern, bound: Bound, strengthened: Sequence[int] = ()) -> _Leaf:
+        assert bound.coef is not None
+        return _Leaf(signs, Relaxed(self._restored(bound.coef), tuple(strengthened)))
+
+    def _padded(self, signs: SignPattern) -> SignPattern:
+        return SignPattern((*signs, *[0] * (self._reduction.n_groups - len(signs))))
+
+    def _look_at_the_clock(self) -> None:
+        if time.monotonic() > self._deadline:
+            raise _OutOfTime
+
+    def _halves(self, signs: SignPattern, v: Floats, bounder: ActiveSetBounder) -> list[tuple[SignPattern, Bound]]:
+        """Return the two boxes of the group whose signs raise the bound most, with their bounds."""
+        reduction = self._reduction
+        nu = violations(v, reduction.labels, reduction.n_groups)
+        groups = [k for k in signs.undecided if nu[k] > 0] or list(signs.undecided)
+
+        @cache
+        def half(k: int, sign: int) -> tuple[SignPattern, Bound]:
+            box = signs.fix(k, sign)
+            return box, bounder.bound(self._padded(box))
+
+        k = StrongBranching().choose(groups, v, reduction.labels, lambda k, sign: half(k, sign)[1].value)
+        return [half(k, -1), half(k, 1)]
+
+    def _restored(self, v: Floats) -> Floats:
+        coef, intercept = self._reduction.restore(v)
+        return np.append(coef, intercept) if self._instance.fit_intercept else coef
+
+    # What the dual points are and what bounds the coefficients
+
+    def _claims(self) -> Iterator[_Claim]:
+        """Yield claims from the least restrictive to the most; a limit is a last resort, where it may be one."""
+        checker = self._checker
+        eigenvalue = self._eigenvalue() if len(checker.unbounded) else None
+        if eigenvalue is not None or not len(checker.unbounded):
+            yield _Claim(eigenvalue)
+        yield _Claim(eigenvalue, rational=True)
+        if len(checker.unbounded) and not checker.independent:
+            for limit in _LIMITS:
+                if not checker.contributes_more(self._coef, self._intercept, limit):
+                    yield _Claim(limit=limit)
+
+    def _eigenvalue(self) -> int | None:
+        """Return k with ``Q_UU - 2^-k diag(Q_UU)`` positive definite, or None if the columns depend on each other."""
+        checker = self._checker
+        block = checker.Q[np.ix_(checker.unbounded, checker.unbounded)]
+        smallest = float(np.linalg.eigvalsh(unit_diagonal(block)).min())
+        if smallest > 0 and proved_by_cholesky(block, k := 4 - math.frexp(smallest)[1]):
+            return max(k, 0)
+        if len(block) > EXACT_COLUMNS or not eliminate(block):
+            return None
+        return next((k for k in _EIGENVALUES if checker.definite(k)), None)
+
+    def _boxes(self, leaves: Sequence[_Leaf], claim: _Claim) -> list[Box]:
+        """Return the boxes with the bounds that the verifier proves; none if a system is too large for rationals."""
+        reach = self._checker.reach(self._objective, claim.eigenvalue, claim.limit)
+        if claim.rational:
+            return self._proved(leaves, self._rational(leaves), reach)
+        precision = self._precision(reach)
+        rough = self._points.rounded([leaf.relaxed for leaf in leaves], max(precision - _SPARE_BITS + _FEW_BITS, 0))
+        boxes = self._proved(leaves, rough, reach)
+        short = [i for i, box in enumerate(boxes) if box.bound < self._objective]
+        some = [leaves[i] for i in short]
+        for i, box in zip(short, self._proved(some, self._refined(some, precision), reach), strict=True):
+            boxes[i] = max(boxes[i], box, key=lambda box: box.bound)
+        return sorted(boxes, key=lambda box: box.denominator)  # numbers of a length are read fastest together
+
+    def _proved(self, leaves: Sequence[_Leaf], points: Sequence[Point], reach: list[Fraction | None]) -> list[Box]:
+        """Return the boxes with the bounds of their points; none without points."""
+        if not points:
+            return []
+        boxes = [
+            Box(spelled(leaf.signs), 0.0, d, n, bool(leaf.relaxed.strengthened))
+            for leaf, (n, d) in zip(leaves, points, strict=True)
+        ]
+        proved = []
+        for box, value in zip(boxes, self._checker.bounds(boxes, reach), strict=True):
+            self._look_at_the_clock()
+            proved.append(replace(box, bound=_below(value)))
+        return proved
+
+    def _refined(self, leaves: Sequence[_Leaf], precision: int) -> list[Point]:
+        points: list[Point] = []
+        while len(points) < len(leaves):
+            self._look_at_the_clock()
+            some = leaves[len(points) : len(points) + AT_ONCE]
+            points += self._points.refined([leaf.relaxed for leaf in some], precision)
+        return points
+
+    def _rational(self, leaves: Sequence[_Leaf]) -> list[Point]:
+        """Return the exact points, or none at all if one of them has numbers too long."""
+        points = []
+        for leaf in leaves:
+            self._look_at_the_clock()
+            point = self._points.rational(leaf.relaxed)
+            if point is None:
+                return []
+            points.append(point)
+        return points
+
+    def _precision(self, reach: Sequence[Fraction | None]) -> int:
+        """Return p with points in units of 2^-p whose price vanishes beside the objective.
+
+        A unit of u_i moves the slope g_j by at most sqrt(Q_ii Q_jj), which costs twice the reach of u_j.
+        """
+        diagonal = np.diag(self._checker.Q)
+        dearest = max((size**2 * entry for size, entry in zip(reach, diagonal, strict=True) if size), default=0)
+        price: Fraction = dearest * max(diagonal) / (Fraction(self._objective) * 2**self._checker.unit) ** 2
+        return max(_SPARE_BITS + (price.numerator.bit_length() - price.denominator.bit_length()) // 2, 0)
+
+
+def _below(value: Fraction | float) -> float:
+    """Return a floating-point number that is not above the value."""
+    nearest = as_float(value)
+    return nearest if nearest <= value else math.nextafter(nearest, -math.inf)

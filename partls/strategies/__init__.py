@@ -1,0 +1,1 @@
+"""How a problem is solved: branch and bound, enumeration of sign patterns, alternating least squares."""

@@ -1,0 +1,277 @@
+"""PartLS-alt: alternating least squares from many starts, for a good solution without a proof that it is the best.
+
+Each start depends on its own seed alone and the best is chosen by value, then by number: the answer does not depend
+on the number of threads or on their timing.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from math import inf
+
+import numpy as np
+
+from formulations.data import Floats
+from formulations.instance import Instance
+from formulations.signs import SignPattern
+from partls.explore.contradiction import Contradiction, check_claim
+from partls.explore.incumbents import leaf
+from partls.explore.subtree import Incumbent
+from partls.result import StartTrace, Status
+from partls.runtime.daemon_threads import DaemonThreads, wait_for, within_reason
+from partls.runtime.interrupts import Keyboard, wait
+from partls.runtime.progress import Observer, SearchProgress
+from partls.strategies.halves import Halves, NonnegativeHalves, Split
+from partls.strategies.starts import STRATEGIES, Starts
+from relaxations.active_set import ActiveSetRelaxation, OrthogonalBounder
+from relaxations.protocol import Bound, Bounder, Relaxation, ask
+
+logger = logging.getLogger("partls")
+
+HALVES = ("nnls", "simplex")
+POLISHES = ("flips", "signs", "none")
+_POLL = 0.05  # seconds between looks at the keyboard while threads work
+
+
+@dataclass(frozen=True)
+class AlternatingOptions:
+    """From where to start, how to alternate and when to stop; see ``partls.solve``."""
+
+    n_starts: int = 20
+    max_iter: int = 100
+    tol: float = 1e-9
+    seed: np.random.SeedSequence = field(default_factory=np.random.SeedSequence)
+    starts: tuple[str, ...] = STRATEGIES
+    halves: str = "nnls"
+    polish: str = "flips"
+    relaxation: Relaxation = field(default_factory=ActiveSetRelaxation)
+    time_limit: float | None = None
+    n_jobs: int = 1
+    progress: bool | Observer = False
+    root: SignPattern | None = None
+    start: SignPattern | None = None
+    keyboard: Keyboard = field(default_factory=Keyboard)
+
+
+@dataclass
+class AlternatingOutcome:
+    """The best point (reduced units), the certified bound of the root, how it ended and how each start went."""
+
+    incumbent: Incumbent
+    lower_bound: float
+    limit: Status | None
+    counts: Counter[str]
+    trace: tuple[StartTrace, ...]
+
+
+def alternate(instance: Instance, options: AlternatingOptions, began: float) -> AlternatingOutcome:
+    """Return the best solution found; ``began`` is when the clock of the traces and of the time limit started."""
+    reduction = instance.reduction
+    root = options.root or SignPattern.free(reduction.n_groups)
+    if not len(reduction.R):  # no column has any effect: zero coefficients are as good as any
+        flat = Incumbent(reduction.rest, np.zeros(reduction.n_columns))
+        return AlternatingOutcome(flat, flat.value, None, Counter({"starts": 0}), ())
+    deadline = inf if options.time_limit is None else began + options.time_limit
+
+    def is_over() -> bool:
+        options.keyboard.listen()
+        return options.keyboard.pressed or time.perf_counter() > deadline
+
+    bounder, lower = _bounder_and_bound(instance, options.relaxation, root, is_over)
+    starts = Starts(reduction, root, options.starts, bounder, options.seed, options.start)
+    run = _Run(instance, options, root, starts, began)
+    run.run(lower)
+    try:
+        check_claim(options.relaxation.name, root, lower, run.best(), float(reduction.z @ reduction.z) + reduction.rest)
+    except Contradiction as found:
+        logger.warning("%s", found)
+        lower = _least_squares_bound(instance, root)
+    counts = Counter({"starts": len(run.attempts)})
+    ordered = sorted(run.attempts, key=lambda attempt: attempt.number)
+    trace = tuple(attempt.trace(reduction.scale) for attempt in ordered)
+    return AlternatingOutcome(_settled(Split(reduction, root), run.best()), lower, run.limit, counts, trace)
+
+
+def _bounder_and_bound(instance: Instance, relaxation: Relaxation, root: SignPattern, is_over: Callable[[], bool]
+                       ) -> tuple[Bounder, float]:
+    """Return a bounder and the certified bound (reduced units) of the root: the relaxation's, else least squares'."""
+    def asked() -> tuple[Bounder, Bound]:
+        bounder = relaxation.prepare(instance)
+        return bounder, ask(bounder, root)
+
+    quick = isinstance(relaxation, ActiveSetRelaxation)
+    answer = asked() if quick else within_reason(asked, is_over)
+    if answer is None:  # it hangs
+        return OrthogonalBounder(instance.reduction), _least_squares_bound(instance, root)
+    bounder, bound = answer
+    if bound.status.trusted and np.isfinite(bound.value):
+        return bounder, max(bound.value / instance.reduction.scale, 0.0)
+    return bounder, _least_squares_bound(instance, root)
+
+
+def _least_squares_bound(instance: Instance, root: SignPattern) -> float:
+    return max(OrthogonalBounder(instance.reduction).bound(root).value / instance.reduction.scale, 0.0)
+
+
+def _settled(split: Split, best: Incumbent) -> Incumbent:
+    """Return a point at least as good in which no group rests at zero that would rather be on either side."""
+    while split.asleep(best.v):
+        again = leaf(split.reduction, split.signs(best.v), best)
+        if not again.value < best.value * (1 - 1e-12):
+            break
+        best = again
+    return best
+
+
+@dataclass
+class _Attempt:
+    """One start on its way: its best point so far, which an interrupt does not lose, and how it came there."""
+
+    number: int
+    strategy: str
+    best: Incumbent
+    objectives: list[float] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+
+    def improve(self, split: Split, step: Callable[[Floats], Floats]) -> None:
+        """Take a step unless it fails to lower the objective: a half repeated at its optimum differs by rounding."""
+        v = step(self.best.v)
+        value = split.value(v)
+        if value < self.best.value:
+            self.best = Incumbent(value, v)
+
+    def record(self, seconds: float) -> None:
+        """Write the next point of the trace."""
+        self.objectives.append(self.best.value)
+        self.times.append(seconds)
+
+    def trace(self, scale: float) -> StartTrace:
+        """Return the trace in original units."""
+        n = len(self.times)  # an interrupt may fall between the two lists
+        return StartTrace(self.strategy, scale * np.array(self.objectives[:n]), np.array(self.times))
+
+
+class _Run:
+    """The state of one call: the attempts so far, the clock, and memory for the halves in each thread."""
+
+    def __init__(self, instance: Instance, options: AlternatingOptions, root: SignPattern, starts: Starts,
+                 began: float) -> None:
+        self.attempts: list[_Attempt] = []
+        self.limit: Status | None = None
+        self._instance, self._options, self._root, self._starts, self._began = instance, options, root, starts, began
+        self._split = Split(instance.reduction, root)
+        self._deadline = inf if options.time_limit is None else began + options.time_limit
+        self._numbers = iter(range(options.n_starts))  # each is handed out once
+        self._local = threading.local()
+        # Foreign code may hang: it runs where it can be left behind.
+        self._is_simple = options.n_jobs == 1 and isinstance(options.relaxation, ActiveSetRelaxation)
+
+    def run(self, lower: float) -> None:
+        """Make every start, or as many as the time limit and the keyboard allow."""
+        n_starts, scale = self._options.n_starts, self._instance.reduction.scale
+        with SearchProgress(self._options.progress, done="starts", left="to go") as progress:
+
+            def show(tell: Callable[[int, int, float, float], None]) -> None:
+                n_done = len(self.attempts)
+                tell(n_done, n_starts - n_done, self.best().value * scale, lower * scale)
+
+            try:
+                for _ in self._in_turn() if self._is_simple else self._in_threads():
+                    if self._options.progress:
+                        show(progress.update)
+            except KeyboardInterrupt:
+                self.limit = Status.INTERRUPTED
+            show(progress.finish)
+
+    def best(self) -> Incumbent:
+        """Return the best point of all attempts, of equals the first; zero if there is none yet."""
+        if not self.attempts:
+            zero = np.zeros(self._instance.reduction.n_columns)
+            return Incumbent(self._split.value(zero), zero)
+        return min(self.attempts, key=lambda attempt: (attempt.best.value, attempt.number)).best
+
+    def _in_turn(self) -> Iterator[None]:
+        """Make the starts that nobody else has taken, and yield after each; the first is made however late it is."""
+        for number in self._numbers:
+            if number and self._is_late():
+                return
+            self._attempt(number)
+            yield
+
+    def _in_threads(self) -> Iterator[None]:
+        """Let every thread do so while this one watches the keyboard, and yield now and then."""
+        pool = DaemonThreads(self._options.n_jobs)
+        left = {pool.submit(lambda: deque(self._in_turn(), maxlen=0)) for _ in range(self._options.n_jobs)}
+        try:
+            while left and not self._is_late():
+                wait(left, _POLL)
+                for future in [future for future in left if future.done()]:
+                    left.remove(future)
+                    future.result()  # raises what the thread has raised
+                self._options.keyboard.listen()
+                yield
+        finally:
+            self._deadline = -inf  # whatever has happened, no thread works on
+            wait_for(list(left), lambda: True)
+            pool.shutdown()
+        for future in left:
+            if future.done():
+                future.result()
+
+    def _attempt(self, number: int) -> None:
+        """Alternate from one start until nothing is gained, then polish."""
+        start = self._starts.make(number)
+        attempt = _Attempt(number, start.strategy, Incumbent(self._split.value(start.v), start.v))
+        self.attempts.append(attempt)
+        attempt.record(self._elapsed())
+        self._alternate(attempt)
+        if self._options.polish != "none" and not self._is_late():
+            exact = self._exact_halves()
+            attempt.improve(self._split, exact.descend if self._options.polish == "flips" else exact.alpha)
+            attempt.record(self._elapsed())
+
+    def _alternate(self, attempt: _Attempt) -> None:
+        halves = self._halves()
+        # A start that proposes signs goes to alpha at once: the best beta for its shares could overturn them.
+        beta_first = attempt.strategy == "random"
+        for iteration in range(self._options.max_iter):
+            before = attempt.best.value
+            if iteration or beta_first:
+                attempt.improve(self._split, halves.beta)
+            gained = before - attempt.best.value > self._options.tol * attempt.best.value
+            if gained or not iteration:  # else alpha, which is optimal for this beta already, gains nothing either
+                attempt.improve(self._split, halves.alpha)
+            attempt.record(self._elapsed())
+            if (iteration and not gained) or self._is_late():
+                break
+
+    def _halves(self) -> Halves:
+        if self._options.halves == "nnls":
+            return self._exact_halves()
+        from partls.strategies.simplex_halves import SimplexHalves
+
+        return SimplexHalves(self._instance, self._root)
+
+    def _exact_halves(self) -> NonnegativeHalves:
+        """Return the halves of this thread."""
+        if not hasattr(self._local, "halves"):
+            self._local.halves = NonnegativeHalves(self._instance.reduction, self._root)
+        halves: NonnegativeHalves = self._local.halves
+        return halves
+
+    def _elapsed(self) -> float:
+        return time.perf_counter() - self._began
+
+    def _is_late(self) -> bool:
+        if self._options.keyboard.pressed:
+            self.limit = Status.INTERRUPTED
+            return True
+        if time.perf_counter() <= self._deadline:
+            return False
+        self.limit = Status.TIME_LIMIT
+        return True

@@ -1,0 +1,1 @@
+"""Relaxations solved through CVXPY: the one place that calls a conic solver."""

@@ -1,0 +1,119 @@
+"""The one place that calls a CVXPY solver: every status is mapped, every failure is kept, nothing is swallowed."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import cvxpy as cp
+
+from formulations.builders.model import Model
+from formulations.errors import InvalidInput
+from formulations.signs import SignPattern
+from relaxations.protocol import BoundStatus
+
+# A relaxation of a feasible problem is feasible: an "infeasible" answer is a failure of the solver.
+_MEANING = {
+    cp.OPTIMAL: BoundStatus.OPTIMAL,
+    cp.OPTIMAL_INACCURATE: BoundStatus.INACCURATE,
+    cp.USER_LIMIT: BoundStatus.INACCURATE,
+    cp.UNBOUNDED: BoundStatus.UNBOUNDED,
+    cp.UNBOUNDED_INACCURATE: BoundStatus.INACCURATE,
+}
+# A first-order solver's default accuracy would let bounds fall visibly from parent to child; certificates re-solve what
+# the dual values leave open, so more than this buys nothing that can be measured.
+_ACCURACY: dict[str, dict[str, Any]] = {"SCS": {"eps_abs": 1e-7, "eps_rel": 1e-7, "max_iters": 20_000}}
+_INTERRUPTED = -5  # in the words of SCS
+_ORDER = [BoundStatus.OPTIMAL, BoundStatus.UNBOUNDED, BoundStatus.INACCURATE, BoundStatus.FAILED]
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """What came of one solve: the model with the solver's values in it, and how every attempt ended.
+
+    Attributes
+    ----------
+    model
+        The model of the best attempt; its variables and dual values are None if no solver left any.
+    status
+        OPTIMAL, UNBOUNDED, INACCURATE (a point to start a certificate from) or FAILED (none).
+    solver
+        The solver of the best attempt.
+    attempts
+        One line per solver tried, in order: its own status, or its error.
+    seconds
+        Wall-clock time of all attempts.
+    """
+
+    model: Model
+    status: BoundStatus
+    solver: str
+    attempts: tuple[str, ...]
+    seconds: float
+
+
+@dataclass
+class Backend:
+    """Solves one family of models with the first of ``solvers`` that succeeds.
+
+    ``build`` makes the model of a sign pattern. A model whose signs are parameters is compiled once per solver; any
+    other is built anew for each solve. No two solvers ever share a problem: CVXPY would hand the values of one to
+    the next as a warm start.
+    """
+
+    build: Callable[[SignPattern | None], Model]
+    solvers: Sequence[str]
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    _compiled: dict[str, Model] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        installed: list[str] = cp.installed_solvers()  # type: ignore[no-untyped-call]
+        if missing := [name for name in self.solvers if name not in installed]:
+            raise InvalidInput(f"solver {missing[0]!r} is not installed; CVXPY has {', '.join(installed)}")
+
+    def solve(self, signs: SignPattern | None = None) -> Solved:
+        """Return the best of the attempts, stopping at the first that is optimal or proves unboundedness."""
+        began = time.perf_counter()
+        tried: list[tuple[BoundStatus, str, Model]] = []
+        attempts: list[str] = []
+        for solver in self.solvers:
+            model = self._model(solver, signs)
+            status, words = _attempt(model, solver, _ACCURACY.get(solver, {}) | dict(self.options.get(solver, {})))
+            tried.append((status, solver, model))
+            attempts.append(f"{solver}: {words}")
+            if status in (BoundStatus.OPTIMAL, BoundStatus.UNBOUNDED):
+                break
+        status, solver, model = min(tried, key=lambda attempt: _ORDER.index(attempt[0]))
+        return Solved(model, status, solver, tuple(attempts), time.perf_counter() - began)
+
+    def _model(self, solver: str, signs: SignPattern | None) -> Model:
+        if solver in self._compiled:
+            return self._compiled[solver].fix(signs)
+        model = self.build(signs)
+        if model.parameters:
+            self._compiled[solver] = model
+        return model
+
+
+def _attempt(model: Model, solver: str, options: dict[str, Any]) -> tuple[BoundStatus, str]:
+    """Return (status, the solver's own words) of one solve without a warm start."""
+    problem: Any = model.problem
+    for variable in problem.variables():
+        variable.value = None  # what an earlier node left must not pass for this one's answer
+    try:
+        data, chain, inverse = problem.get_problem_data(solver, solver_opts=options)
+        raw = chain.solve_via_data(problem, data, warm_start=False, verbose=False, solver_opts=options)
+        if solver == "SCS" and raw["info"]["status_val"] == _INTERRUPTED:
+            signal.raise_signal(signal.SIGINT)  # it takes Ctrl-C for itself; whoever runs the search waits for it
+        solution = chain.invert(raw, inverse)
+        if solution.status in cp.settings.SOLUTION_PRESENT + cp.settings.INF_OR_UNB:
+            problem.unpack(solution)
+    except Exception as error:  # solvers raise their own types, ValueError and worse: each is a failed attempt
+        return BoundStatus.FAILED, f"{type(error).__name__}: {error}"
+    status = _MEANING.get(solution.status, BoundStatus.FAILED)
+    if status is BoundStatus.INACCURATE and any(variable.value is None for variable in problem.variables()):
+        status = BoundStatus.FAILED  # a limit was reached before there was a point
+    return status, str(solution.status)

@@ -1,0 +1,1 @@
+"""Policies: relaxations that choose another relaxation at each node."""
