@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated
+from typing import IO, TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 import typer
@@ -46,7 +47,8 @@ def predict(
 ) -> None:
     """Predict the target for every row, in the order of the file; the columns are found by name.
 
-    Rows with missing values are treated as in the fit; where it left them out, their prediction is empty.
+    Rows with missing values are treated as in the fit; where it left them out, their prediction is missing: NaN in CSV,
+    null in the other formats.
 
     For example:
 
@@ -111,15 +113,14 @@ def _written(table: Table, loaded: ModelFile, name: str, out: Path | None) -> in
     """Write the predictions as they come; the file appears complete or not at all. Return their number."""
     import pyarrow as pa
 
-    schema, n_rows = pa.schema([(name, pa.float64())]), 0
+    n_rows = 0
     predictions = _predictions(table, loaded)
     first = next(predictions)  # if it is refused, nothing is written
     opened = raw_output() if out is None else whole_file(out)
     try:
-        with opened as sink, _writer(sink, schema, out) as writer:
+        with opened as sink, _writer(sink, name, out) as writer:
             for values in chain([first], predictions):
-                column = pa.array(values, from_pandas=True)  # NaN becomes an empty cell
-                writer.write(pa.record_batch([column], schema=schema))
+                writer.write(pa.array(values, from_pandas=True))  # NaN becomes null
                 n_rows += len(values)
     except InvalidInput as error:
         if out is not None:
@@ -129,24 +130,48 @@ def _written(table: Table, loaded: ModelFile, name: str, out: Path | None) -> in
     return n_rows
 
 
-def _writer(sink: IO[bytes], schema: pa.Schema, out: Path | None) -> pa.RecordBatchWriter:
+def _writer(sink: IO[bytes], name: str, out: Path | None) -> _Column:
+    import pyarrow as pa
     from pyarrow import csv, ipc, parquet
 
     form = ".csv" if out is None else out.suffix.lower()
-    if form == ".parquet":
-        return _ParquetBatches(parquet.ParquetWriter(sink, schema))
-    return csv.CSVWriter(sink, schema) if form == ".csv" else ipc.new_file(sink, schema)
+    if form == ".csv":
+        schema = pa.schema([(name, pa.string())])
+        return _TextColumn(csv.CSVWriter(sink, schema, write_options=csv.WriteOptions(quoting_style="none")), schema)
+    schema = pa.schema([(name, pa.float64())])
+    return _Column(parquet.ParquetWriter(sink, schema) if form == ".parquet" else ipc.new_file(sink, schema), schema)
 
 
-class _ParquetBatches:
-    """A Parquet writer with the method of the others."""
+@dataclass(frozen=True)
+class _Column:
+    """A file of one column, written piece by piece."""
 
-    def __init__(self, writer: pa.parquet.ParquetWriter) -> None:
-        self._writer = writer
-        self.write = writer.write_batch
+    writer: Any
+    schema: pa.Schema
 
-    def __enter__(self) -> _ParquetBatches:
+    def write(self, values: pa.Array) -> None:
+        """Write the next values."""
+        import pyarrow as pa
+
+        self.writer.write(pa.record_batch([values], schema=self.schema))
+
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *trouble: object) -> None:
-        self._writer.close()
+        self.writer.close()
+
+
+class _TextColumn(_Column):
+    """A column of CSV: nulls are written as NaN.
+
+    A file of one column would have a blank line for an empty cell, which pandas, R and Arrow skip when they read it.
+    Of all spellings, NaN is the only one that these, polars and DuckDB read in place and in a column of numbers.
+    """
+
+    def write(self, values: pa.Array) -> None:
+        """Write the next values."""
+        import pyarrow as pa
+        from pyarrow import compute
+
+        super().write(compute.fill_null(values.cast(pa.string()), "NaN"))

@@ -61,11 +61,13 @@ class DelimitedTable(Table):
         self._names: list[str] | None = None
         self._blank_lines = len(text[: -len(text.lstrip("\r\n"))].splitlines())  # before the header
         self._types: dict[str, pa.DataType] = dict.fromkeys(as_text, pa.string())
+        self._blank_rows = False
         if len(head) < _HEAD and len(text.splitlines()) < 2:
             raise InvalidInput(f"{path} has a header but no rows")
         if self._encoding != "utf-8":
             self._source, self._packed = self._in_utf8(), False
         schema = self._found_schema()
+        self._blank_rows = len(schema) == 1  # an empty cell of a single column is a blank line
         if any(pa.types.is_binary(dtype) for dtype in schema.types):
             raise not_text(path, self._encoding)
         super().__init__(path, zip(schema.names, map(kind_of, schema.types), strict=True))
@@ -138,9 +140,14 @@ class DelimitedTable(Table):
         from pyarrow import csv
 
         read = csv.ReadOptions(block_size=block, use_threads=threads)
+        if self._names is not None or self._blank_rows:
+            read.skip_rows = self._blank_lines
         if self._names is not None:  # in place of the header, which may take several lines
-            read.column_names, read.skip_rows, read.skip_rows_after_names = self._names, self._blank_lines, 1
-        parse = csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=invalid)
+            read.column_names, read.skip_rows_after_names = self._names, 1
+        parse = csv.ParseOptions(
+            delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=invalid,
+            ignore_empty_lines=not self._blank_rows,
+        )
         convert = csv.ConvertOptions(
             strings_can_be_null=True, decimal_point=self._decimal, column_types=self._types, include_columns=columns
         )
