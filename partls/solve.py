@@ -149,9 +149,9 @@ def solve(
         Keep objective and time of every iteration of every start in ``result.trace``.
     certificate : path, optional
         Where to write a proof of the answer that ``partls.verify`` checks against the data without any solver. JSON,
-        gzipped if the name ends in ".gz". Writing a proof usually takes 50 to 100 times as long as the search; it has
-        ``time_limit`` seconds of its own. A search or a proof ended by a limit leaves a proof of the root's bound only;
-        Ctrl-C gives the proof up and returns the answer.
+        gzipped if the name ends in ".gz"; a file of this name is replaced. Writing a proof usually takes 50 to 100
+        times as long as the search; it has ``time_limit`` seconds of its own. A search or a proof ended by a limit
+        leaves a proof of the root's bound only; Ctrl-C gives the proof up and returns the answer.
     checkpoint : path, optional
         Where branch and bound writes its open subtrees and its incumbent, every ``checkpoint_interval`` seconds and at
         its end. If the file exists, the search goes on from there; counts and ``node_limit`` go on too.

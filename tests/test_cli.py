@@ -166,10 +166,10 @@ def test_text_and_gaps_are_treated_alike_in_fit_and_predict(folder: Path) -> Non
     hand = data.assign(area=area)[COLUMNS].to_numpy() @ [told["coef"][name] for name in COLUMNS] + told["intercept"]
     hand += data["town"].fillna("(missing)").map(lambda town: told["coef"][f"town_{town}"]).to_numpy()
     np.testing.assert_allclose(document("predict", "m.json", "towns.csv")["predictions"], hand, rtol=1e-9)
-    assert document(*fit, "--missing", "drop")["rows_dropped"] == 2
+    assert document(*fit, "--missing", "drop", "--force")["rows_dropped"] == 2
     predicted = document("predict", "m.json", "towns.csv")["predictions"]
     assert [i for i, value in enumerate(predicted) if value is None] == [3, 5]
-    assert 'missing values: "area" 1, "town" 1' in message(*fit)
+    assert 'missing values: "area" 1, "town" 1' in message(*fit, "--force")
 
 
 def test_a_text_column_in_no_group_is_asked_for_by_its_own_name(folder: Path) -> None:
@@ -440,7 +440,7 @@ def test_what_cannot_be_saved_is_shown_and_leaves_nothing_behind(folder: Path, m
 
     monkeypatch.setattr("os.fsync", full)
     for option in ("--out", "--report"):
-        ended = run(*FIT, option, "model.json")
+        ended = run(*FIT, option, "model.json", "--force")
         assert ended.exit_code == 2
         assert "proven gap" in ended.stdout
         assert "model.json" in ended.stderr and "No space left on device" in ended.stderr

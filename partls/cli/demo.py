@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from partls.cli import data_options as source
-from partls.cli.output import group_document, group_table, guarded, print_document, show, working
+from partls.cli.output import Force, group_document, group_table, guarded, print_document, show, working
 from partls.cli.output_paths import check_places
 
 
@@ -18,6 +18,7 @@ def demo(
     report: Annotated[
         Path | None, typer.Option(metavar="page.html", help="Where to write the page [default: a temporary folder].")
     ] = None,
+    force: Force = False,
     as_json: source.AsJson = False,
 ) -> None:
     """Fit the embedded example to proven optimality and print what each group contributes.
@@ -29,7 +30,7 @@ def demo(
     from partls.solve import solve_instance
     from relaxations import kernel
 
-    check_places({"--report": report})
+    check_places({"--report": report}, force=force)
     _ = kernel.walk  # compiled now, so that the time shown is the fit's, not the compiler's
     result = solve_instance(diabetes())
     partition, audit = result.instance.partition, result.audit()

@@ -17,6 +17,7 @@ from partls.cli.arbitrary_signs import arbitrary_signs
 from partls.cli.cluster import cluster
 from partls.cli.option_groups import unbundled
 from partls.cli.output import (
+    Force,
     exit_code,
     finite,
     group_document,
@@ -96,6 +97,7 @@ class Output:
     certificate: Annotated[
         Path | None, typer.Option(metavar="proof.json", help="Write a proof for partls verify (takes its time).")
     ] = None
+    force: Force = False
 
     def check(self, method: str) -> None:
         """Refuse a proof where there will be none."""
@@ -144,7 +146,8 @@ def fit(
     search.check()
     output.check(search.method)
     check_places(
-        {**output.places, "--checkpoint": search.checkpoint}, {"the data": data, "the groups": columns.groups}
+        {**output.places, "--checkpoint": search.checkpoint}, {"the data": data, "the groups": columns.groups},
+        force=output.force,
     )
     with cluster(search.scheduler) as client:
         problem = columns.read(spelling.open(data), memory=memory, kept_for=output.needs_rows, client=client)
@@ -164,7 +167,7 @@ def fit(
     _write(model, rows, output, f"What explains {columns.target}{units}", columns.target, search)
     code = exit_code(model.status_, model.gap_, search.gap)
     if code:
-        _tell_unproven(model, output.out, search.checkpoint)
+        _tell_unproven(model, output, search.checkpoint)
         raise typer.Exit(code)
 
 
@@ -217,9 +220,11 @@ def _write(
             say_to_people(f"proof written to {output.certificate}: check it with partls verify")
 
 
-def _tell_unproven(model: PartLSRegressor, out: Path | None, checkpoint: Path | None) -> None:
+def _tell_unproven(model: PartLSRegressor, output: Output, checkpoint: Path | None) -> None:
+    out = output.out
     saved = f"the best model so far is saved to {out}" if out else "use --out to keep the best model so far"
-    more = f"; the same command goes on from {checkpoint}" if checkpoint else ""
+    forced = " with --force" if any(output.places.values()) and not output.force else ""
+    more = f"; the same command{forced} goes on from {checkpoint}" if checkpoint else ""
     say(f"{model.status_.value}: no model can be more than {model.gap_:.2%} better; {saved}{more}")
 
 

@@ -17,7 +17,7 @@ from formulations.partition.placement import UNGROUPED, Extent, problems_with
 from partls.cli import data_options as source
 from partls.cli.group_drafts import DRAFTS, by_column, by_correlation, by_prefix
 from partls.cli.option_groups import unbundled
-from partls.cli.output import BAD_INPUT, guarded, harmless, print_document, say, say_to_people
+from partls.cli.output import BAD_INPUT, Force, guarded, harmless, print_document, say, say_to_people
 from partls.cli.output_paths import check_places
 from partls.cli.preparation import HOLDS, MISSING, Preparation, levels_of, means_of
 from partls.cli.streams import tell
@@ -68,7 +68,7 @@ def init(
         float, typer.Option(metavar="R", help="Mean correlation inside a group, between 0 and 1.")
     ] = 0.5,
     out: Annotated[Path | None, typer.Option(metavar="groups.toml", help="[default: standard output]")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
+    force: Force = False,
     as_json: source.AsJson = False,
 ) -> None:
     """Write a groups file to edit: a draft, for which columns should share a sign is for you to say.
@@ -82,11 +82,9 @@ def init(
     chosen("--by", by, DRAFTS)
     if not 0 <= threshold <= 1:
         raise InvalidInput(f"--threshold {threshold} must be between 0 and 1")
-    check_places({"--out": out}, {"the data": data})
+    check_places({"--out": out}, {"the data": data}, force=force)
     if out is not None and out.suffix.lower() != ".toml":
         raise InvalidInput(f"--out {out}: the draft is TOML; let the name end in .toml")
-    if out is not None and out.exists() and not force:
-        raise InvalidInput(f"--out {out} is there already; replace it with --force, or choose another name")
     table = spelling.open(data)
     columns = features.of(table)
     if by == "prefix":

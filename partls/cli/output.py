@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, ParamSpec
+from typing import Annotated, Any, ParamSpec
 
 import numpy as np
 import typer
@@ -25,6 +25,7 @@ from partls.runtime.progress import bar
 BAD_INPUT, NOT_PROVEN, INTERRUPTED = 2, 3, 130
 _SIGN = {1: ("+", "green"), 0: ("0", "dim"), -1: ("-", "red")}
 Arguments = ParamSpec("Arguments")
+Force = Annotated[bool, typer.Option("--force", help="Replace files that are there already.")]
 
 
 def exit_code(status: Status, gap: float, wanted: float) -> int:

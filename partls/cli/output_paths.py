@@ -1,4 +1,4 @@
-"""Where commands write: places that can be written to, and that hold no input and no other output."""
+"""Where commands write: places that can be written to, and that hold no input, no other output and no earlier file."""
 
 from __future__ import annotations
 
@@ -7,14 +7,19 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from formulations.errors import InvalidInput
+from partls.runtime.atomic_files import is_read_only, is_stream
 
+_STATE = "--checkpoint"  # a search goes on from this file, and keeps it up to date
 _REPLACED = ("--certificate", "--checkpoint")  # their writers would put a file in the place of a device
 
 
-def check_places(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path] | None = None) -> None:
-    """Refuse outputs (by option) that cannot be written, or that would replace an input or one another.
+def check_places(
+    outputs: Mapping[str, Path | None], inputs: Mapping[str, Path] | None = None, *, force: bool = False
+) -> None:
+    """Refuse outputs (by option) that cannot be written, or that would replace an input, one another or a file.
 
-    This comes before the work begins, and before an input is opened.
+    This comes before the work begins, and before an input is opened. With ``force`` a file may be replaced, unless it
+    is an input or read-only.
     """
     taken = dict(inputs or {})
     for option, path in outputs.items():
@@ -27,6 +32,24 @@ def check_places(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path] 
             if _part_of_folder(path, other):
                 raise InvalidInput(f"{option} {path} lies in the folder of {owner}: give another place")
         taken[option] = path
+    _refuse_files({option: path for option, path in outputs.items() if path is not None and _is_file(path)}, force)
+
+
+def _refuse_files(there: Mapping[str, Path], force: bool) -> None:
+    """Refuse to replace files, all at once."""
+    for option, path in there.items():
+        if is_read_only(path):
+            raise InvalidInput(f"{option} {path} is read-only: give another name, or make it writable")
+    old = [f"{option} {path}" for option, path in there.items() if option != _STATE]
+    if old and not force:
+        several = len(old) > 1
+        told = ", ".join(old) + (" are there already; replace them" if several else " is there already; replace it")
+        raise InvalidInput(f"{told} with --force, or give {'other names' if several else 'another name'}")
+
+
+def _is_file(path: Path) -> bool:
+    """Return whether there is a file at this place, which would be replaced."""
+    return path.is_file() and not is_stream(path)
 
 
 def _check_place(path: Path, option: str) -> None:

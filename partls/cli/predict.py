@@ -20,7 +20,7 @@ from partls.cli.batch_columns import LARGEST
 from partls.cli.missing_values import Gaps
 from partls.cli.model_file import ModelFile
 from partls.cli.option_groups import unbundled
-from partls.cli.output import guarded, print_document, say_to_people
+from partls.cli.output import Force, guarded, print_document, say_to_people
 from partls.cli.output_paths import check_places
 from partls.cli.streams import raw_output
 from partls.cli.tables import Table
@@ -43,6 +43,7 @@ def predict(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A CSV, Parquet or Feather file [default: CSV on the screen].")
     ] = None,
+    force: Force = False,
     as_json: source.AsJson = False,
 ) -> None:
     """Predict the target for every row, in the order of the file; the columns are found by name.
@@ -56,7 +57,7 @@ def predict(
 
         partls predict model.json new.parquet --out predictions.parquet
     """
-    check_places({"--out": out}, {"the model": model, "the data": data})
+    check_places({"--out": out}, {"the model": model, "the data": data}, force=force)
     if out is not None and out.suffix.lower() not in _FORMS:
         raise InvalidInput(f"--out {out}: the name must end in {', '.join(_FORMS)}")
     loaded = model_file.load(model)

@@ -151,7 +151,7 @@ class PartLSRegressor(Explained, CallbackSupport, MultiOutputMixin, RegressorMix
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model as JSON: coefficients, groups, settings and certificate; no training data, no code.
 
-        The format is described in ``partls.estimators.persistence``.
+        A file of this name is replaced, as ``numpy.save`` does. The format is described in ``partls.estimators.persistence``.
         """
         check_is_fitted(self)
         save_model(self, path)

@@ -38,7 +38,7 @@ def write_report(
     model : PartLSRegressor or Result
         A fitted model, with its training data: one that was loaded from a file has none and is refused.
     path
-        The HTML file to write.
+        The HTML file to write; one of this name is replaced.
     title, target : str
         The page's heading and the name of what is predicted.
     within : float

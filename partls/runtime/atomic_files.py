@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
@@ -20,11 +21,12 @@ _STREAMS = ("/dev", "/dev/fd", "/proc/self/fd")  # folders of names for what is 
 def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file to write; it takes its place when the block ends well, and otherwise nothing is left of it.
 
-    The file that a link points to is replaced, not the link, and keeps its permissions. A device or a pipe is no file
-    to replace: it gets the bytes as they come. An error of the system names the file.
+    A file that is there is replaced, unless it is read-only, and the new one gets its permissions. The file that a link
+    points to is replaced, not the link. A device or a pipe is no file to replace: it gets the bytes as they come. An
+    error of the system names the file.
     """
     try:
-        if _is_stream(path):
+        if is_stream(path):
             with open(path, "ab") as stream:
                 yield stream
         else:
@@ -53,14 +55,22 @@ def remove_remains(path: str | os.PathLike[str]) -> None:
                     os.unlink(entry.path)
 
 
-def _is_stream(path: str | os.PathLike[str]) -> bool:
+def is_stream(path: str | os.PathLike[str]) -> bool:
+    """Return whether this is a device, a pipe or a name for what is open already: it gets bytes and is not replaced."""
     if not os.path.exists(path):
         return False
     return not os.path.isfile(path) or os.path.dirname(os.path.abspath(path)) in _STREAMS
 
 
+def is_read_only(path: str | os.PathLike[str]) -> bool:
+    """Return whether there is a file that is not to be written to; root, who may write to any, is asked by its mode."""
+    return os.path.exists(path) and not (os.stat(path).st_mode & 0o222 and os.access(path, os.W_OK))
+
+
 @contextmanager
 def _replacing(target: Path) -> Iterator[IO[bytes]]:
+    if is_read_only(target):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     # Nobody else's, not even another run's, and no longer than a name may be.
     part = target.with_name(f"{target.name[:50]}.{secrets.token_hex(4)}.part")
     try:

@@ -13,6 +13,7 @@ from formulations.errors import InvalidInput, suggestion
 from formulations.instance import Instance
 from formulations.partition.given_signs import SIGN_WORDS, given_signs
 from formulations.signs import SignPattern
+from partls.runtime.atomic_files import is_read_only
 
 
 def chosen(option: str, value: Any, allowed: Iterable[str]) -> str:
@@ -85,6 +86,8 @@ def writable(option: str, value: Any) -> Path | None:
         writes = not path.is_dir() and path.parent.is_dir() and os.access(path.parent, os.W_OK)
     except OSError as error:  # a name that is too long, for instance
         raise InvalidInput(f"{option}={os.fspath(value)!r} cannot be written ({error.strerror})") from None
+    if is_read_only(path):
+        raise InvalidInput(f"{option}={os.fspath(value)!r} is read-only: give another name, or make it writable")
     if not writes:
         raise InvalidInput(f"{option}={os.fspath(value)!r} cannot be written: the folder has to exist and be writable")
     return path
