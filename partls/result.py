@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from formulations.data import Floats
 from formulations.equivalence import from_coef
 from formulations.instance import Instance
+from formulations.rounding import Rounded, rounded
 from formulations.signs import SignPattern
 
 ABSOLUTE_TOLERANCE = 1e-12  # of ||y||^2: an error below this is zero to working precision
@@ -105,6 +106,8 @@ class Result:
         The solutions kept by ``method="enumerate", keep=...``, best first.
     trace
         One ``StartTrace`` for each start of ``method="alternating", trace=True``, in their order.
+    given_signs
+        The signs that were given beforehand, 0 where none was, for each group; None if none at all was.
     """
 
     instance: Instance
@@ -119,6 +122,7 @@ class Result:
     counts: Mapping[str, int] = field(default_factory=dict)
     solutions: tuple[Solution, ...] = ()
     trace: tuple[StartTrace, ...] = ()
+    given_signs: tuple[int, ...] | None = None
 
     @cached_property
     def _parts(self) -> tuple[Floats, Floats]:
@@ -143,6 +147,11 @@ class Result:
     def groups(self) -> tuple[str, ...]:
         """The names of the groups, in the order of ``beta`` and ``signs``."""
         return self.instance.partition.names
+
+    @cached_property
+    def rounded(self) -> Rounded:
+        """The objective with the error that rounding leaves in it; ``rounded.vanishes`` tells an exact fit."""
+        return rounded(self.instance, self.coef, self.intercept, self.objective)
 
     @property
     def gap(self) -> float:
@@ -177,9 +186,10 @@ class Result:
     def __str__(self) -> str:
         """Show status, objective, bound and one line per group."""
         work = f"{self.counts['starts']} starts" if "starts" in self.counts else f"{self.n_nodes} nodes"
+        fit = "an exact fit (up to rounding)" if self.rounded.vanishes else f"gap {self.gap:.1e}"
         lines = [
-            f"{self.status.value} by {self.method}: objective {self.objective:.10g}, gap {self.gap:.1e}, "
-            f"{work}, {self.seconds:.3g} s"
+            f"{self.status.value} by {self.method}: objective {self.objective:.10g}, {fit}, {work}, "
+            f"{self.seconds:.3g} s"
         ]
         width = max(len(name) for name in self.groups)
         lines += [f"  {name:{width}}  beta {value: .6g}" for name, value in zip(self.groups, self.beta, strict=True)]

@@ -291,8 +291,14 @@ def _finish(
         status = _status(objective, lower_bound, target_size(instance), gap_tol, limit)
     return Result(
         instance, coef, intercept, objective, lower_bound, status, method, counts["nodes"],
-        time.perf_counter() - began, dict(counts), solutions, trace,
+        time.perf_counter() - began, dict(counts), solutions, trace, _given(instance, root),
     )
+
+
+def _given(instance: Instance, root: SignPattern) -> tuple[int, ...] | None:
+    """Return the signs given for the instance's own groups; None if none was."""
+    own = root.values[: instance.n_groups]
+    return own if any(own) else None
 
 
 def _polish(instance: Instance, root: SignPattern, incumbent: Incumbent) -> Floats:

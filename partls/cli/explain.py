@@ -11,6 +11,7 @@ import typer
 
 from formulations.errors import InvalidInput
 from formulations.instance import Instance
+from formulations.partition.given_signs import given_signs
 from partls.cli import data_options as source
 from partls.cli import model_file
 from partls.cli.fit import Jobs
@@ -132,5 +133,5 @@ def _result(loaded: ModelFile, rows: TrainingData, data: Path) -> Result:
         )
     return Result(
         instance, coef, intercept, objective, min(model.lower_bound_, objective), model.status_, model.method,
-        int(model.n_iter_), 0.0,
+        int(model.n_iter_), 0.0, given_signs=tuple(given_signs(model.signs, instance.partition)),
     )

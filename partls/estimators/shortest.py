@@ -19,11 +19,12 @@ from scipy.linalg import cho_factor, cho_solve, qr
 from scipy.optimize import nnls
 
 from formulations.data import Floats
+from formulations.rounding import rounded
 from formulations.rows.reduction import DEPENDENT, Reduction
 from formulations.signs import SignPattern
 from partls.explore.incumbents import leaf
 from partls.explore.subtree import round_to_signs
-from partls.result import ABSOLUTE_TOLERANCE, Result, kkt_residual, target_size
+from partls.result import Result, kkt_residual
 from partls.runtime.blas_threads import single_threaded_blas
 
 _STEPS, _HALVINGS = 100, 40  # of Newton's method; it needs about ten
@@ -31,6 +32,7 @@ _DAMPING, _CAUTION = 1e-14, 1e-3  # of the mean squared row: a singular second d
 _PRICES = (1e-4, 1e-3, 1e-5)  # of length beside error, tried in turn where Newton's method had too few digits
 _FEW = 1000  # columns up to which that takes seconds at most
 _ROUNDING = 1e-13  # of the largest coefficient
+_SLACK = 1e-12  # of the objective: what a shorter solution may be worse beyond rounding
 _OPTIMAL = 1e-9  # relative: what the equations and the length of an accepted solution may miss
 
 
@@ -49,7 +51,7 @@ def _shortest(result: Result, fixed: SignPattern) -> Result:
         return result
     best, gains = _shortest_for(result, reduction.project(result.coef, result.intercept), fixed)
     flippable = [k for k in range(result.instance.n_groups) if fixed[k] == 0]
-    for k in flippable if result.objective <= ABSOLUTE_TOLERANCE * target_size(result.instance) else ():
+    for k in flippable if result.rounded.vanishes else ():
         # An exact fit: other signs may fit exactly too, with shorter coefficients.
         if gains[k] <= 0:
             continue
@@ -57,7 +59,7 @@ def _shortest(result: Result, fixed: SignPattern) -> Result:
         signs = round_to_signs(v, reduction.labels, fixed)
         flipped = SignPattern((*signs.values[:k], -signs[k], *signs.values[k + 1 :]))
         trial, its_gains = _shortest_for(result, leaf(reduction, flipped).v, flipped)
-        if trial.objective <= ABSOLUTE_TOLERANCE * target_size(result.instance) and _length(trial) < _length(best):
+        if trial.rounded.vanishes and _length(trial) < _length(best):
             best, gains = trial, its_gains
     return best
 
@@ -98,10 +100,10 @@ def _shortest_for(result: Result, v: Floats, root: SignPattern) -> tuple[Result,
     gains = np.asarray(np.bincount(reduction.labels, turned, reduction.n_groups), np.float64)
     coef, intercept = reduction.restore(u * units)
     objective = instance.objective(coef, intercept)
-    slack = ABSOLUTE_TOLERANCE * (result.objective + target_size(instance))
+    rounding = rounded(instance, coef, intercept, objective).error + result.rounded.error
     # A wrong coefficient of 1e-7 costs 1e-14 only: what the objective does not see, its slope does.
     stationary = kkt_residual(instance, coef, intercept)
-    if objective > result.objective + slack or stationary > max(_OPTIMAL, _stationary(result)):
+    if objective > result.objective * (1 + _SLACK) + rounding or stationary > max(_OPTIMAL, _stationary(result)):
         return result, gains
     return replace(result, coef=coef, intercept=intercept, objective=objective), gains
 

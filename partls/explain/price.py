@@ -1,8 +1,9 @@
 """What the sign constraint costs: overall, group by group, and which features pull against their group.
 
-Freeing a group drops its sign constraint and keeps everything else, the penalty on its effect included. The L2
-penalty ``eta * beta_k^2`` is then a row of data like any other, ``sqrt(eta) * sum(w_k) = 0``; the L1 penalty
-``eta * |beta_k|``, which on feasible points is ``eta * sum |w_m|``, is read in this second form.
+Freeing a group drops its sign constraint and keeps everything else: the penalty on its effect, and the signs given
+beforehand for other groups. The L2 penalty ``eta * beta_k^2`` is then a row of data like any other,
+``sqrt(eta) * sum(w_k) = 0``; the L1 penalty ``eta * |beta_k|``, which on feasible points is ``eta * sum |w_m|``, is
+read in this second form.
 """
 
 from __future__ import annotations
@@ -15,11 +16,10 @@ import numpy as np
 from formulations.data import Floats
 from formulations.instance import Instance
 from formulations.partition import Partition
-from partls.explain.report import SIGN, Report, name, number, percent, table
+from formulations.rounding import ROUNDING, Rounded
+from partls.explain.report import EXACT_FIT, SIGN, Report, name, number, percent, table
 from partls.result import Result, Status
 from partls.solve import solve_instance
-
-_ROUNDING = 1e-11  # of the objective: a smaller gain is none
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,8 @@ class FreedGroup:
     """One group without its constraint: how much lower the objective gets, alone and as a share of it.
 
     ``against`` lists the features that take the sign opposite to the group's once they may, with the coefficients
-    they take; of a group that is zero in the fit, all that are not zero then.
+    they take; of a group that is zero in the fit, all that are not zero then. Where nothing is gained beyond rounding,
+    ``gain`` is 0.0 and none is listed.
     """
 
     group: str
@@ -42,74 +43,83 @@ class FreedGroup:
 class PriceOfConstraint(Report):
     """The objective with and without the sign constraint, and what freeing each single group would gain.
 
-    ``price`` is the relative increase over unconstrained least squares (with the same penalty).
+    ``price`` is the relative increase over unconstrained least squares (with the same penalty): 0.0 where the two tie
+    up to rounding, else infinite where the unconstrained fit is exact. ``exact_fit`` says that the model's own is.
     """
 
     rows: tuple[FreedGroup, ...]
     objective: float
     unconstrained: float
     price: float
+    exact_fit: bool = False
 
     def __str__(self) -> str:
         """Show the overall price and one line per group."""
+        if self.exact_fit:
+            return f"{EXACT_FIT}, so the signs cost nothing"
         lines = [
             [name(row.group), SIGN[row.sign], number(row.gain), percent(row.gain_share),
              ", ".join(f"{name(column)} ({coef:+.4g})" for column, coef in row.against[:4])
              + (f" and {len(row.against) - 4} more" if len(row.against) > 4 else "")]
             for row in self.rows
         ]
-        head = (
+        headers = ("group", "sign", "gain if freed", "share", "pulling against the sign")
+        return "\n".join([self._head(), "", table(headers, lines, left=(0, 1, 4))])
+
+    def _head(self) -> str:
+        if np.isinf(self.price):
+            return f"objective {self.objective:.10g}; without constraints the data are fitted exactly (up to rounding)"
+        return (
             f"objective {self.objective:.10g}, without constraints {self.unconstrained:.10g}: "
             f"the signs cost {percent(self.price)}"
         )
-        headers = ("group", "sign", "gain if freed", "share", "pulling against the sign")
-        return "\n".join([head, "", table(headers, lines, left=(0, 1, 4))])
 
 
 def price_of_constraint(result: Result, *, n_jobs: int | None = None) -> PriceOfConstraint:
-    """Return the price of the sign constraint; each figure is the optimum of its own problem."""
+    """Return the price of the sign constraint; each figure is the optimum of its own problem.
+
+    Freeing one group keeps the signs given beforehand for the others; the unconstrained fit has none of them.
+    """
     everything = set(range(result.instance.n_groups))
-    free_objective, _ = _without(result, everything, n_jobs)
+    free, _ = _without(result, everything, n_jobs)
     rows = tuple(_freed(result, k, n_jobs) for k in sorted(everything))
-    return PriceOfConstraint(rows, result.objective, free_objective, _price(result, free_objective))
-
-
-def _price(result: Result, free_objective: float) -> float:
-    """Return the relative increase; none where it is rounding, as on data that both models fit exactly."""
-    y = result.instance.y
-    floor = max(_ROUNDING * result.objective, _ROUNDING**2 * float(y @ y))
-    if result.objective - free_objective <= floor:
-        return 0.0
-    return result.objective / free_objective - 1.0 if free_objective > 0 else float("inf")
+    price = max(result.rounded.share_above(free), 0.0)
+    return PriceOfConstraint(rows, result.objective, free.value, price, result.rounded.vanishes)
 
 
 def _freed(result: Result, k: int, n_jobs: int | None) -> FreedGroup:
     partition, sign = result.instance.partition, int(result.signs[k])
     objective, coef = _without(result, {k}, n_jobs)
+    gain = max(result.rounded.above(objective), 0.0)
+    share = gain / result.objective if gain > 0 else 0.0
+    against = _against(partition, k, sign, coef) if gain > 0 else ()
+    return FreedGroup(partition.names[k], sign, objective.value, gain, share, against)
+
+
+def _against(partition: Partition, k: int, sign: int, coef: Floats) -> tuple[tuple[str, float], ...]:
+    """Return the features of group k whose coefficients oppose its sign, the largest first."""
     members = partition.members(k)
     opposed = members[coef[members] * sign < 0] if sign else members[coef[members] != 0]
     opposed = opposed[np.argsort(-np.abs(coef[opposed]), kind="stable")]
     names = partition.columns or tuple(f"x{j}" for j in range(partition.n_columns))
-    against = tuple((names[j], float(coef[j])) for j in opposed)
-    gain = result.objective - objective
-    gain = gain if gain > _ROUNDING * result.objective else 0.0
-    share = gain / result.objective if result.objective > 0 else 0.0
-    return FreedGroup(partition.names[k], sign, objective, gain, share, against)
+    return tuple((names[j], float(coef[j])) for j in opposed)
 
 
-def _without(result: Result, freed: Collection[int], n_jobs: int | None) -> tuple[float, Floats]:
+def _without(result: Result, freed: Collection[int], n_jobs: int | None) -> tuple[Rounded, Floats]:
     """Return the optimal objective and coefficients without the constraints of some groups."""
     instance = result.instance
     if instance.penalty == "l1" and instance.eta > 0:
         relaxed = _split(instance, freed)
     elif len(freed) == instance.n_groups:
-        return _least_squares(instance)
+        return _least_squares(result)
     else:
         relaxed = _as_rows(instance, freed)
-    found = solve_instance(relaxed, n_jobs=n_jobs)
+    given = result.given_signs or (0,) * instance.n_groups
+    kept = {str(k): sign for k, sign in enumerate(given) if k not in freed}
+    found = solve_instance(relaxed, signs=kept, n_jobs=n_jobs)
     if found.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
-    return found.objective, found.coef[: instance.n_columns]
+    return found.rounded, found.coef[: instance.n_columns]
 
 
 def _split(instance: Instance, freed: Collection[int]) -> Instance:
@@ -127,12 +137,14 @@ def _as_rows(instance: Instance, freed: Collection[int]) -> Instance:
     return Instance(A, b, Partition.from_labels(labels, ungrouped="free"), fit_intercept=False)
 
 
-def _least_squares(instance: Instance) -> tuple[float, Floats]:
-    A, b = _penalised_rows(instance)
+def _least_squares(result: Result) -> tuple[Rounded, Floats]:
+    A, b = _penalised_rows(result.instance)
     norms = np.linalg.norm(A, axis=0)
     lengths = np.where(norms > 0, norms, 1.0)
     w = np.linalg.lstsq(A / lengths, b, rcond=None)[0] / lengths
-    return float(np.square(b - A @ w).sum()), w[: instance.n_columns]
+    terms = float(np.linalg.norm(np.abs(A) @ np.abs(w) + np.abs(b)))
+    objective = float(np.square(b - A @ w).sum())
+    return Rounded(objective, ROUNDING * terms, result.rounded.floor), w[: result.instance.n_columns]
 
 
 def _penalised_rows(instance: Instance) -> tuple[Floats, Floats]:

@@ -7,6 +7,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 SIGN = {1: "+", 0: "0", -1: "-"}
+EXACT_FIT = "the data are fitted exactly (up to rounding)"
 _LONGEST_NAME = 60
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import heapq
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from formulations.rounding import Rounded
 from formulations.signs import SignPattern
-from partls.explain.report import SIGN, Report, name, number, percent, table
+from partls.explain.report import EXACT_FIT, SIGN, Report, name, number, percent, table
 from partls.result import Result, Status
 from partls.runtime.options import a_priori_signs, nonnegative
 from partls.solve import solve_instance
@@ -20,7 +21,8 @@ _PROVED = (Status.OPTIMAL, Status.PRECISION_LIMIT)
 class FlippedGroup:
     """The best model in which one group has the opposite sign, or is zero.
 
-    ``increase`` is relative to the objective of the fit. ``flipped_beta`` is 0 where the best way to flip a group is
+    ``increase`` is relative to the objective of the fit: 0.0 where the two tie up to rounding, else infinite where the
+    fit is exact. ``flipped_beta`` is 0 where the best way to flip a group is
     to drop it. A group that is zero in the fit may take either sign at no cost. ``exact`` is False where a time
     limit left the flipped objective an upper bound.
     """
@@ -47,29 +49,44 @@ class NearTie:
 class SignCertainty(Report):
     """The cost of flipping each group, and the near ties, best first (the fit itself is the first).
 
-    ``complete`` says that no other pattern is within the given share of the optimum.
+    ``complete`` says that no other pattern is within the given share of the optimum. ``exact_fit`` says that the
+    objective of the fit is zero up to rounding: the near ties are then the patterns that fit exactly, too.
     """
 
     rows: tuple[FlippedGroup, ...]
     near_ties: tuple[NearTie, ...]
     within: float
     complete: bool
+    exact_fit: bool = False
 
     def __str__(self) -> str:
         """Show both tables."""
         flips = [
-            [name(row.group), SIGN[row.sign], number(row.beta),
-             ("" if row.exact else "<= ") + number(row.flipped_objective),
-             ("" if row.exact else "<= ") + percent(row.increase), number(row.flipped_beta)]
+            [name(row.group), SIGN[row.sign], number(row.beta), *self._cost(row, "" if row.exact else "<= "),
+             number(row.flipped_beta)]
             for row in self.rows
         ]
         headers = ("group", "sign", "beta", "objective if flipped", "increase", "beta if flipped")
-        ties = [[str(tie.signs), number(tie.objective), percent(tie.increase)] for tie in self.near_ties]
-        head = f"{len(ties)} sign pattern(s) within {percent(self.within)} of the optimum" + (
-            "" if self.complete else ", and there may be more:"
-        )
+        ties = [[str(tie.signs), *self._cost(tie)] for tie in self.near_ties]
+        more = "" if self.complete else ", and there may be more:"
         patterns = table(("signs", "objective", "increase"), ties)
-        return "\n".join([table(headers, flips, left=(0, 1)), "", head, patterns])
+        return "\n".join([*self._heading(), table(headers, flips, left=(0, 1)), "", self._count() + more, patterns])
+
+    def _heading(self) -> list[str]:
+        return [f"{EXACT_FIT}: an increase is no share of its objective", ""] if self.exact_fit else []
+
+    def _count(self) -> str:
+        counted = f"{len(self.near_ties)} sign pattern(s)"
+        if self.exact_fit:
+            return f"{counted} with an exact fit (up to rounding)"
+        return f"{counted} within {percent(self.within)} of the optimum"
+
+    def _cost(self, row: FlippedGroup | NearTie, most: str = "") -> list[str]:
+        """Return the objective and its increase, as a share only of an objective that is more than rounding."""
+        objective = row.flipped_objective if isinstance(row, FlippedGroup) else row.objective
+        if not self.exact_fit:
+            return [most + number(objective), most + percent(row.increase)]
+        return ["0", "none"] if row.increase == 0 else [most + number(objective), "unknown" if most else "not exact"]
 
 
 def sign_certainty(result: Result, *, within: float = 0.01, max_patterns: int = 100, signs: Any = None,
@@ -85,17 +102,18 @@ def sign_certainty(result: Result, *, within: float = 0.01, max_patterns: int = 
     max_patterns : int
         Near ties listed at most; a group that is zero doubles their number, for it fits both signs.
     signs
-        The a-priori signs of the fit, which near ties keep.
+        Signs to be kept by flips of other groups and by near ties; those given to the fit if there are none here.
     time_limit : float, optional
         Seconds in all; what is then not exact is marked.
     """
     within = nonnegative("within", 0.0 if within is None else within)
     max_patterns = nonnegative("max_patterns", 0 if max_patterns is None else max_patterns, integer=True)
-    solver = _Solver(result, a_priori_signs(result.instance, signs), time_limit, n_jobs)
+    root = a_priori_signs(result.instance, result.given_signs if signs is None else signs)
+    solver = _Solver(result, root, time_limit, n_jobs)
     K = result.instance.n_groups
     rows = tuple(_flip(solver, result, k, 1 / (K - k + 1)) for k in range(K))  # the near ties get a part too
-    ties, complete = _near_ties(solver, result, (1 + within) * result.objective, max_patterns)
-    return SignCertainty(rows, ties, within, complete)
+    ties, complete = _near_ties(solver, result, within, max_patterns)
+    return SignCertainty(rows, ties, within, complete, result.rounded.vanishes)
 
 
 class _Solver:
@@ -128,43 +146,47 @@ def _flip(solver: _Solver, result: Result, k: int, share: float) -> FlippedGroup
     flipped = SignPattern((*solver.root.values[:k], -sign, *solver.root.values[k + 1 :]))
     found = solver.best(flipped, share)
     return FlippedGroup(
-        name, sign, beta, found.objective, _increase(found.objective, result.objective), float(found.beta[k]),
+        name, sign, beta, found.objective, found.rounded.share_above(result.rounded), float(found.beta[k]),
         found.status in _PROVED,
     )
 
 
-def _increase(objective: float, optimum: float) -> float:
-    if optimum > 0:
-        return objective / optimum - 1.0
-    return 0.0 if objective <= 0 else float("inf")
-
-
-def _near_ties(solver: _Solver, result: Result, threshold: float, most: int) -> tuple[tuple[NearTie, ...], bool]:
-    """Return the patterns up to the threshold, best first: after each, the rest of its box is split and solved.
+def _near_ties(solver: _Solver, result: Result, within: float, most: int) -> tuple[tuple[NearTie, ...], bool]:
+    """Return the patterns within a share of the fit, best first: after each, the rest of its box is split and solved.
 
     The boxes left when pattern s leaves a box: groups up to some k as in s, and group k flipped. Their best
     patterns are the only candidates for the next place (Lawler's method for the k best solutions).
     """
-    boxes = [_box(solver.root, result)]
+    boxes = [_box(solver.root, result, 0.0)]
     ties: list[NearTie] = []
     complete = result.status in _PROVED
     while boxes and len(ties) < most:
-        objective, _, best, box = heapq.heappop(boxes)
-        ties.append(NearTie(best, objective, _increase(objective, result.objective)))
+        increase, _, objective, best, box = heapq.heappop(boxes)
+        ties.append(NearTie(best, objective, increase))
         for k in box.undecided:
             if not solver.seconds_left:  # hundreds of searches stopped at once are no use, and take their time
                 return tuple(ties), False
             part = box.fix(k, -best[k])
             box = box.fix(k, best[k])
             found = solver.best(part)
-            if found.lower_bound <= threshold and found.status not in _PROVED:
+            increase, at_least = (value.share_above(result.rounded) for value in (found.rounded, _bound(found)))
+            if at_least <= within and found.status not in _PROVED:
                 complete = False
-            if found.objective <= threshold:
-                heapq.heappush(boxes, _box(part, found))
+            if increase <= within:
+                heapq.heappush(boxes, _box(part, found, increase))
     return tuple(ties), complete and not boxes
 
 
-def _box(box: SignPattern, found: Result) -> tuple[float, tuple[int, ...], SignPattern, SignPattern]:
-    """Return a heap entry: the best pattern of a box, a zero group counted as + unless the box says otherwise."""
+def _bound(found: Result) -> Rounded:
+    """Return the lower bound with the error of the objective."""
+    return replace(found.rounded, value=found.lower_bound)
+
+
+def _box(box: SignPattern, found: Result, increase: float
+         ) -> tuple[float, tuple[int, ...], float, SignPattern, SignPattern]:
+    """Return a heap entry: the best pattern of a box, a zero group counted as + unless the box says otherwise.
+
+    Patterns that tie up to rounding are in the order of their signs.
+    """
     signs = tuple(fixed or int(sign) or 1 for fixed, sign in zip(box, found.signs, strict=True))
-    return found.objective, tuple(-sign for sign in signs), SignPattern(signs), box
+    return increase, tuple(-sign for sign in signs), found.objective, SignPattern(signs), box

@@ -13,11 +13,13 @@ import numpy as np
 
 from formulations.data import Floats
 from formulations.instance import Instance
+from formulations.signs import SignPattern
+from partls.estimators.shortest import shortest
 from partls.explain.report import SIGN, Report, name, number, percent, table
 from partls.result import Result, Status
 from partls.runtime.blas_threads import single_threaded_blas
 from partls.runtime.interrupts import Keyboard, lent
-from partls.runtime.options import nonnegative
+from partls.runtime.options import a_priori_signs, nonnegative
 from partls.runtime.progress import counted
 from partls.solve import solve_instance
 
@@ -63,9 +65,10 @@ def bootstrap(result: Result, *, n_resamples: int = 200, signs: Any = None, n_jo
               random_state: Any = None, progress: bool = False, time_limit: float | None = None) -> Stability:
     """Return the stability of a result under resampling of rows with replacement.
 
-    Row n drawn c times counts c times its own weight. The draws depend on ``random_state`` alone, not on
-    ``n_jobs``, the number of resamples fitted at the same time (threads). After ``time_limit`` seconds no further
-    resample is begun; ``betas`` has a row for each that was, and there is one at least.
+    Row n drawn c times counts c times its own weight, and of several optimal models the shortest is taken, as in a fit
+    of the estimator. ``signs`` are kept; without any, those given to the fit are. The draws depend on ``random_state``
+    alone, not on ``n_jobs``, the number of resamples fitted at the same time (threads). After ``time_limit`` seconds no
+    further resample is begun; ``betas`` has a row for each that was, and there is one at least.
     """
     from joblib import Parallel, delayed
     from sklearn.utils import check_random_state
@@ -73,12 +76,13 @@ def bootstrap(result: Result, *, n_resamples: int = 200, signs: Any = None, n_jo
     n_resamples = int(nonnegative("n_resamples", n_resamples, integer=True) or 0)
     limit = nonnegative("time_limit", time_limit)
     end = time.perf_counter() + (np.inf if limit is None else limit)
+    fixed = a_priori_signs(result.instance, result.given_signs if signs is None else signs)
     draws = _draws(check_random_state(random_state), result.instance, n_resamples, end)
     keys = Keyboard()
     # The limit on BLAS threads is the process's own: set it once, around all threads.
     with single_threaded_blas():
         fits = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
-            delayed(_refit)(result, draw, signs, keys) for draw in draws
+            delayed(_refit)(result, draw, fixed, keys) for draw in draws
         )
         with _ended_by_ctrl_c(fits, keys):
             rows = list(counted(fits, n_resamples, "resamples", progress))
@@ -111,12 +115,13 @@ def _ended_by_ctrl_c(fits: Generator[Floats, None, None], keys: Keyboard) -> Ite
         raise
 
 
-def _refit(result: Result, weights: Floats, signs: Any, keys: Keyboard) -> Floats:
+def _refit(result: Result, weights: Floats, fixed: SignPattern, keys: Keyboard) -> Floats:
+    own = fixed.values[: result.instance.n_groups]
     with lent(keys):
-        found = solve_instance(result.instance.replace(sample_weight=weights), signs=signs, warm_start=result)
+        found = solve_instance(result.instance.replace(sample_weight=weights), signs=own, warm_start=result)
     if found.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
-    return found.beta
+    return shortest(found, fixed).beta
 
 
 def _row(result: Result, k: int, betas: Floats) -> GroupStability:

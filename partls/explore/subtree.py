@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.data import Floats
+from formulations.rounding import ROUNDING, ZERO
 from formulations.signs import SignPattern
-
-_ROUNDING, _ZERO = 1e-14, 1e-22  # of the target's norm, and of its square
 
 
 @dataclass(frozen=True)
@@ -60,12 +59,12 @@ class Tolerances:
     @property
     def rounding(self) -> float:
         """Error of a squared residual, as a multiple of the residual."""
-        return _ROUNDING * sqrt(self.size)
+        return ROUNDING * sqrt(self.size)
 
     @property
     def zero(self) -> float:
         """What counts as zero: nothing can be better."""
-        return _ZERO * self.size
+        return ZERO * self.size
 
     def cutoff(self, upper: float) -> float:
         """Return the value from which a box cannot improve on ``upper`` by more than the tolerances."""
