@@ -33,6 +33,8 @@ from partls.cli.output import (
 )
 from partls.cli.output_paths import check_places
 from partls.cli.training_data import TrainingData
+from partls.estimators.shortest import is_dependent
+from partls.explain.report import EXACT_FIT, ONE_OF_MANY
 from partls.result import PROVEN, Status
 from partls.runtime.options import chosen, nonnegative, thread_count
 
@@ -234,14 +236,18 @@ def _show(model: PartLSRegressor, rows: TrainingData, units: str, gap: float) ->
     show(group_table(result, units=units))
     dropped = f" ({rows.n_dropped:,} with missing values left out)" if rows.n_dropped else ""
     nodes = f"{result.n_nodes:,} node{'s' * (result.n_nodes != 1)}"
+    exact = result.rounded.vanishes
+    proved = EXACT_FIT if exact else f"objective {result.objective:.8g}, proven gap {result.gap:.1e}"
     colour = "bold yellow" if exit_code(result.status, result.gap, gap) else "bold green"
     show(
         Text(result.status.value, style=colour),
         Text(
-            f"R^2 {facts.r_squared:.4f} on {rows.n_rows:,} rows{dropped}; intercept {result.intercept:.6g}; objective "
-            f"{result.objective:.8g}, proven gap {result.gap:.1e}, {nodes} in {result.seconds:.3g} s"
+            f"R^2 {facts.r_squared:.4f} on {rows.n_rows:,} rows{dropped}; intercept {result.intercept:.6g}; {proved}, "
+            f"{nodes} in {result.seconds:.3g} s"
         ),
     )
+    if exact and is_dependent(result.instance.reduction):
+        show(Text(f"note: {ONE_OF_MANY}; partls explain lists the signs that do"))
 
 
 def _either_sign(problem: source.Problem, objective: source.Objective) -> dict[str, list[str]]:

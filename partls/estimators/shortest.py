@@ -47,7 +47,7 @@ def shortest(result: Result, fixed: SignPattern) -> Result:
 
 def _shortest(result: Result, fixed: SignPattern) -> Result:
     reduction = result.instance.reduction
-    if not _dependent(reduction):
+    if not is_dependent(reduction):
         return result
     best, gains = _shortest_for(result, reduction.project(result.coef, result.intercept), fixed)
     flippable = [k for k in range(result.instance.n_groups) if fixed[k] == 0]
@@ -69,7 +69,8 @@ def _length(result: Result) -> float:
     return largest * float(np.linalg.norm(result.coef / largest))
 
 
-def _dependent(reduction: Reduction) -> bool:
+def is_dependent(reduction: Reduction) -> bool:
+    """Return whether some columns of the reduced problem are combinations of the others, up to rounding."""
     if not reduction.R.any():
         return False
     rows, columns = reduction.R.shape

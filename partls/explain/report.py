@@ -8,6 +8,7 @@ from typing import Any
 
 SIGN = {1: "+", 0: "0", -1: "-"}
 EXACT_FIT = "the data are fitted exactly (up to rounding)"
+ONE_OF_MANY = "the columns depend on each other: other coefficients, effects and shares may fit exactly, too"
 _LONGEST_NAME = 60
 
 

@@ -63,7 +63,7 @@ class SignCertainty(Report):
         """Show both tables."""
         flips = [
             [name(row.group), SIGN[row.sign], number(row.beta), *self._cost(row, "" if row.exact else "<= "),
-             number(row.flipped_beta)]
+             "" if self.exact_fit else number(row.flipped_beta)]
             for row in self.rows
         ]
         headers = ("group", "sign", "beta", "objective if flipped", "increase", "beta if flipped")

@@ -10,8 +10,9 @@ from formulations.data import Floats
 from formulations.equivalence import from_coef
 from formulations.errors import counted
 from formulations.partition import Partition
+from partls.estimators.shortest import is_dependent
 from partls.explain.contributions import UNGROUPED, contributions
-from partls.explain.report import SIGN, Report, name, number, percent, table
+from partls.explain.report import EXACT_FIT, ONE_OF_MANY, SIGN, Report, name, number, percent, table
 from partls.result import Result
 
 
@@ -108,30 +109,40 @@ def summarise(partition: Partition, coef: Floats, intercept: float, facts: Facts
 
 
 def certificate(result: Result) -> str:
-    """Return the line that says what was proved and what it cost."""
+    """Return the line that says what was proved and what it cost; more where the fit is exact."""
+    work = f"{counted(result.n_nodes, 'node')}, {result.seconds:.3g} s"
+    if result.rounded.vanishes:
+        said = f"{result.status.value} by {result.method}: {EXACT_FIT}, {work}"
+        return f"{said}\n{ONE_OF_MANY}" if is_dependent(result.instance.reduction) else said
     return (
         f"{result.status.value} by {result.method}: objective {result.objective:.10g}, "
-        f"lower bound {result.lower_bound:.10g}, gap {result.gap:.1e}, {result.n_nodes} nodes, {result.seconds:.3g} s"
+        f"lower bound {result.lower_bound:.10g}, gap {result.gap:.1e}, {work}"
     )
 
 
 def variance_shares(result: Result) -> Floats:
-    """Return ``cov(X_k w_k, prediction) / var(prediction)`` per group, then of the columns without one (else 0)."""
+    """Return ``cov(X_k w_k, prediction) / var(prediction)`` per group, then of the columns without one.
+
+    All are 0 where the predictions are constant up to rounding.
+    """
     instance = result.instance
     parts = contributions(instance.X, result.coef, result.intercept, instance.partition).values[:, :-1]
     weights = np.ones(instance.n_rows) if instance.sample_weight is None else instance.sample_weight
     centred = parts - weights @ parts / weights.sum()
     covariances = (weights * centred.sum(axis=1)) @ centred
     shares = np.zeros(instance.n_groups + 1)
-    if covariances.sum() > 0:
+    if covariances.sum() > result.rounded.residual**2:
         shares[: len(covariances)] = covariances / covariances.sum()
     return shares
 
 
 def r_squared(result: Result) -> float:
-    """Return one minus the squared error over that of the mean (both weighted); 0 for a constant target."""
+    """Return one minus the squared error over that of the mean (both weighted); 0 for a constant target.
+
+    An error and a variation of the target that are rounding alone count as zero.
+    """
     instance = result.instance
     weights = np.ones(instance.n_rows) if instance.sample_weight is None else instance.sample_weight
     around_mean = weights @ np.square(instance.y - weights @ instance.y / weights.sum())
     error = weights @ np.square(instance.residual(result.coef, result.intercept))
-    return float(1.0 - error / around_mean) if around_mean > 0 else 0.0
+    return float(1.0 - error / around_mean) if around_mean > result.rounded.residual**2 else 0.0

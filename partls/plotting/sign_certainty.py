@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Self
 
-from partls.explain.sign_certainty import SignCertainty
+from partls.explain.sign_certainty import FlippedGroup, SignCertainty
 from partls.plotting.bars import axes_for, draw_bars, sign_colour
 from partls.plotting.display import Display
 
@@ -32,11 +33,12 @@ class SignCertaintyDisplay(Display):
         """Draw the bars."""
         rows = sorted(self.certainty.rows, key=lambda row: row.increase)
         ax = axes_for(ax, len(rows))
-        increases = [row.increase for row in rows]
+        increases = [row.increase if isfinite(row.increase) else 1.0 for row in rows]  # infinite: not exact
+        exact = self.certainty.exact_fit
         signs = {1: "+", 0: "0", -1: "\N{MINUS SIGN}"}
         draw_bars(
             ax, [f"{row.group}  ({signs[row.sign]})" for row in rows], increases, [sign_colour(r.sign) for r in rows],
-            [("" if row.exact else "≤ ") + _percent(row.increase) for row in rows],
+            [_exactness(row) if exact else ("" if row.exact else "≤ ") + _percent(row.increase) for row in rows],
         )
         seen = [value for value in increases if value > _NOTHING]
         if seen and max(seen) > _WIDE * min(seen) and min(increases) >= 0:
@@ -44,7 +46,15 @@ class SignCertaintyDisplay(Display):
             ax.set_xlim(min(seen) / 3, max(seen) * 6)
         ax.xaxis.set_major_formatter(lambda value, _: _percent(value))
         ax.set(xlabel="increase of the objective if the sign is flipped", ylabel="group (sign)")
+        if exact:
+            ax.set_xticks([])
+            ax.set_xlabel("what becomes of the exact fit if the sign is flipped")
         return self._drawn_on(ax)
+
+
+def _exactness(row: FlippedGroup) -> str:
+    """Return what flipping does to an exact fit: nothing is a share of its objective."""
+    return "exact as well" if row.increase == 0 else "not exact" if row.exact else "unknown"
 
 
 def _percent(share: float) -> str:

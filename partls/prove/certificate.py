@@ -25,7 +25,7 @@ from partls.explore.subtree import Tolerances, violations
 from partls.prove.dual_points import AT_ONCE, DualPoints, Point, Relaxed
 from partls.result import PROVEN, Result, Status, target_size
 from partls.verification.document import LOWEST_LIMIT, Box, Certificate, TooLarge, write_certificate
-from partls.verification.exact_bounds import EXACT_COLUMNS, VANISHING, Checker
+from partls.verification.exact_bounds import EXACT_COLUMNS, Checker
 from partls.verification.exact_integers import as_float, eliminate, proved_by_cholesky, unit_diagonal
 from partls.verification.fingerprint import data_of, problem_of
 from partls.verification.verifier import spelled
@@ -107,7 +107,7 @@ class _Proof:
     def certificate(self, leaves: Iterable[_Leaf]) -> Certificate:
         """Return the certificate of closed boxes, with the least restrictive claim that reaches the tolerance."""
         nothing_below_zero = [Box(spelled(self._root), 0.0, 1, None)]
-        if self._objective <= Fraction(VANISHING) ** 2 * self._checker.target:  # rounding, and no more
+        if self._checker.rounds_to_zero(self._objective):
             return self._claimed(_Claim(), nothing_below_zero)
         leaves = list(leaves)
         attempts: list[tuple[float, _Claim, list[Box]]] = [(0.0, _Claim(), nothing_below_zero)]

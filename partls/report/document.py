@@ -214,13 +214,14 @@ def _search(subject: Subject) -> dict[str, Any]:
     result = subject.result
     states = [(state.nodes, state.seconds, state.objective, state.lower_bound) for state in subject.history]
     replayed = 0
-    if not _moves(states) and result.method == "bnb":
+    rounding = result.rounded.error
+    if not _moves(states, rounding) and result.method == "bnb":
         states, replayed = _replay(subject)
     if len(states) > MAX_STATES:
         states = [states[i] for i in np.linspace(0, len(states) - 1, MAX_STATES).round().astype(int)]
     counts = [[words, result.counts[name]] for name, words in _CLOSED.items() if result.counts.get(name)]
     counts += [[name, n] for name, n in result.counts.items() if name.startswith(("bounds by", "closed by"))]
-    return {"states": states if _moves(states) else [], "replayed": replayed, "counts": counts}
+    return {"states": states if _moves(states, rounding) else [], "replayed": replayed, "counts": counts}
 
 
 def _replay(subject: Subject) -> tuple[list[State], int]:
@@ -237,10 +238,10 @@ def _replay(subject: Subject) -> tuple[list[State], int]:
     return states, len(seen)
 
 
-def _moves(states: list[State]) -> bool:
+def _moves(states: list[State], rounding: float) -> bool:
     """Return whether best objective or bound change by more than rounding from state to state."""
     values = [value for state in states for value in state[2:]]
-    return len(states) > 1 and bool(max(values) - min(values) > 1e-6 * max(values))
+    return len(states) > 1 and bool(max(values) - min(values) > max(1e-6 * max(values), rounding))
 
 
 def _setting(value: Any) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from partls.result import Result, Status
+from partls.estimators.shortest import is_dependent
+from partls.explain.report import EXACT_FIT, ONE_OF_MANY
+from partls.result import OPTIMAL_GAP, Result, Status, target_size
 
 _STOPPED = {
     Status.TIME_LIMIT: "The search was stopped by its time limit.",
@@ -18,6 +20,7 @@ def proof(result: Result, signs: Any) -> dict[str, Any]:
     """Return the verdict, what it means and what an audit of the original data finds."""
     return {
         "proved": result.status is Status.OPTIMAL,
+        "exact_fit": result.rounded.vanishes,
         "verdict": _verdict(result),
         "meaning": _meaning(result, _under(signs)),
         "audit": _audit(result),
@@ -37,10 +40,12 @@ def _meaning(result: Result, under: str) -> str:
     patterns = _patterns(result.instance.n_groups)
     nodes = f"{result.n_nodes:,} node{'s' * (result.n_nodes != 1)}"
     work = f"{nodes} in {result.seconds:.3g}\N{NO-BREAK SPACE}s"
+    if result.rounded.vanishes:
+        return _exact_fit(result) + f" The search took {work}."
     if result.status is Status.OPTIMAL:
         return (
             f"Of the {patterns} ways to give each group one sign, none{under} fits better than this model: the "
-            f"certified lower bound meets its objective, {objective}. The search took {work}."
+            f"certified lower bound {_meets(result)} its objective, {objective}. The search took {work}."
         )
     most = (
         f"no model with one sign per group{under} can have an objective more than {_share(result.gap)} lower than "
@@ -53,6 +58,22 @@ def _meaning(result: Result, under: str) -> str:
                f"margin: {most}. The search took {work}."
     found = f"{_STOPPED[result.status]} This is the best model found in {work}"
     return f"{found}; {most}." if result.gap < 1 else f"{found}; how far it is from the optimum is not known."
+
+
+def _exact_fit(result: Result) -> str:
+    """Return what an objective of zero means: there is nothing better, but perhaps as good."""
+    words = f"{EXACT_FIT[0].upper()}{EXACT_FIT[1:]}: no model can be better."
+    if is_dependent(result.instance.reduction):
+        words += f" But {ONE_OF_MANY}."
+    return words
+
+
+def _meets(result: Result) -> str:
+    """Return how the bound of a proven optimum stands to its objective."""
+    missing = result.objective - result.lower_bound
+    if missing <= OPTIMAL_GAP * result.objective:
+        return "meets"
+    return f"is within {missing / target_size(result.instance):.0e} of the target's squared size of"
 
 
 def _audit(result: Result) -> str:

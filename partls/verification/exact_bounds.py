@@ -142,6 +142,10 @@ class Checker:
         relative = Fraction(gap_tol) * Fraction(objective)
         return max(relative, Fraction(VANISHING) * self.size, Fraction(math.ulp(0.0)))
 
+    def rounds_to_zero(self, objective: float) -> bool:
+        """Return whether an objective is no more than what rounding leaves of an exact fit."""
+        return Fraction(objective) <= Fraction(VANISHING) ** 2 * self.target
+
     @cached_property
     def unbounded(self) -> NDArray[np.intp]:
         """The columns U whose coefficients no penalty bounds, without those that are zero."""

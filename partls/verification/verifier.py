@@ -37,6 +37,7 @@ _MOST_UNSPLIT = 4096  # boxes compared pair by pair
 class Verification:
     """What has been proved: no solution has an objective below ``lower_bound``.
 
+    ``fits_exactly`` says that the model's objective is zero up to rounding, so that nothing can be better by more.
     ``contribution_limit`` is None if this holds for all solutions, else it holds for those in which no column
     contributes more than this many times the target's norm (data whose columns depend on each other).
     """
@@ -48,6 +49,7 @@ class Verification:
     n_boxes: int
     contribution_limit: float | None
     mode: str
+    fits_exactly: bool = False
 
     def __str__(self) -> str:
         """Say in words what has been proved, its conditions included."""
@@ -59,12 +61,17 @@ class Verification:
         lines = [
             f"verified ({self.mode}): {problem.n_rows} rows, {problem.n_columns} columns, {problem.n_groups} groups"
             f"{penalty}{intercept}{known}, {self.n_boxes} boxes",
-            f"the model has objective {self.objective!r}; no solution is below {self.lower_bound!r}",
+            f"the model has objective {self.objective!r}; {self._bound()}",
         ]
         if self.contribution_limit is not None:
             limit = f"{self.contribution_limit:g} times the target's norm"
             lines.append(f"among the solutions in which no column contributes more than {limit}")
         return "\n".join(lines)
+
+    def _bound(self) -> str:
+        if self.fits_exactly:
+            return "it fits the data exactly (up to rounding), and no objective is below zero"
+        return f"no solution is below {self.lower_bound!r}" + (", as no objective is" if not self.lower_bound else "")
 
 
 def verify(
@@ -130,8 +137,11 @@ def verify(
                 f"{as_float(lower)!r} is needed"
             )
     restricted = None if claim.limit is None else 2.0**claim.limit
-    bound = math.nextafter(as_float(lower), -math.inf)
-    return Verification(claim.problem, claim.objective, bound, claim.tolerance, len(claim.boxes), restricted, mode)
+    bound = max(math.nextafter(as_float(lower), -math.inf), 0.0)  # a sum of squares and penalties
+    return Verification(
+        claim.problem, claim.objective, bound, claim.tolerance, len(claim.boxes), restricted, mode,
+        checker.rounds_to_zero(claim.objective),
+    )
 
 
 # The cover and the model

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, nan
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from formulations.errors import InvalidInput
 from formulations.instance import Instance
+from formulations.rounding import Rounded, rounded
 from formulations.signs import SignPattern
 from relaxations.active_set import OrthogonalBounder
 from relaxations.comparison.node_optimum import node_optimum
@@ -24,7 +25,6 @@ from relaxations.registry import MEMBERS, as_relaxation
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_NO_GAP = 1e-12  # of ||y||^2: an optimum this near to the unconstrained one leaves nothing to close
 _SHOWN_AS_ZERO = 5e-5  # shares below this print as 0.0000
 _RUNS, _SHORT = 3, 0.2  # a bound of fewer seconds is timed up to three times: the first compiles
 
@@ -43,7 +43,7 @@ class Compared:
         The certified bound and the solver's own number.
     gap_closed
         ``(bound - floor) / (optimum - floor)``, with floor the unconstrained optimum of the instance and the optimum
-        that of the node. A bound that failed closes nothing, 0; NaN where there is no gap to close.
+        that of the node. A bound that failed closes nothing, 0; NaN where the two tie up to rounding.
     seconds, prepare_seconds
         Wall-clock time of one bound, and of preparing the relaxation.
     status
@@ -71,6 +71,7 @@ class Comparison(ResultTable):
     rows: tuple[Compared, ...]
     floor: float
     optimum: float
+    tie: bool = False  # the two are equal up to rounding
 
     columns = (
         Column("relaxation", lambda row: row.relaxation, text=True),
@@ -87,6 +88,8 @@ class Comparison(ResultTable):
     @property
     def caption(self) -> str:
         """The two ends of the gap, and why a bound may close none of it."""
+        if self.tie:
+            return "no gap to close: the optimum and the unconstrained one tie (up to rounding)"
         ends = f"gap from {self.floor:.8g} (unconstrained) to {self.optimum:.8g} (optimum)"
         at_floor = dict.fromkeys(
             row.relaxation for row in self.rows if np.isfinite(row.bound) and abs(row.gap_closed) < _SHOWN_AS_ZERO
@@ -143,11 +146,18 @@ def compare(
     nodes = {len(node) - len(node.undecided): [node]} | _below(node, depths, n_patterns, seed)
     members = labelled(relaxations)
     with threadpool_limits(1, user_api="blas"):
-        floor = OrthogonalBounder(instance.reduction).bound(SignPattern.free(len(node))).estimate
+        floor = _floor(instance)
         optima = {each: _optimum(instance, each, node, optimum) for level in nodes.values() for each in level}
         rows = [row for label in members for row in _rows(instance, label, members[label], nodes, floor, optima)]
     rows.sort(key=lambda row: row.depth)
-    return Comparison(tuple(rows), floor, optima[node])
+    return Comparison(tuple(rows), floor.value, optima[node], _gap(optima[node], floor) <= 0)
+
+
+def _floor(instance: Instance) -> Rounded:
+    """Return the unconstrained optimum."""
+    bound = OrthogonalBounder(instance.reduction).bound(SignPattern.free(instance.reduction.n_groups))
+    assert bound.coef is not None  # this relaxation always has a point
+    return rounded(instance, *instance.reduction.restore(bound.coef), bound.estimate)
 
 
 def _node(instance: Instance, signs: SignPattern | Iterable[int] | None) -> SignPattern:
@@ -199,8 +209,8 @@ def _optimum(instance: Instance, each: SignPattern, node: SignPattern,
     return float(given) if given is not None and each == node else node_optimum(instance, each)
 
 
-def _rows(instance: Instance, label: str, relaxation: Relaxation, nodes: Mapping[int, list[SignPattern]], floor: float,
-          optima: Mapping[SignPattern, float]) -> list[Compared]:
+def _rows(instance: Instance, label: str, relaxation: Relaxation, nodes: Mapping[int, list[SignPattern]],
+          floor: Rounded, optima: Mapping[SignPattern, float]) -> list[Compared]:
     """Return one row per depth for one relaxation."""
     began = time.perf_counter()
     try:
@@ -210,13 +220,11 @@ def _rows(instance: Instance, label: str, relaxation: Relaxation, nodes: Mapping
         failed = BoundStatus.FAILED.value
         return [Compared(label, d, len(n), -inf, nan, 0.0, nan, prepared, failed, note) for d, n in nodes.items()]
     prepared = time.perf_counter() - began
-    reduction = instance.reduction
-    size = float(reduction.z @ reduction.z + reduction.rest) * reduction.scale
     rows = []
     for depth, level in nodes.items():
         timed = [_timed(bounder, node) for node in level]
         bounds = [bound for bound, _ in timed]
-        closed = [_closed(bound.value, floor, optima[node], size) for bound, node in zip(bounds, level, strict=True)]
+        closed = [_closed(bound.value, floor, optima[node]) for bound, node in zip(bounds, level, strict=True)]
         rows.append(Compared(
             label, depth, len(level), _mean([b.value for b in bounds]), _mean([b.estimate for b in bounds]),
             _mean([share for share in closed if not np.isnan(share)]), _mean([seconds for _, seconds in timed]),
@@ -241,10 +249,16 @@ def _timed(bounder: Bounder, node: SignPattern) -> tuple[Bound, float]:
     return bound, shortest
 
 
-def _closed(value: float, floor: float, optimum: float, size: float) -> float:
-    if optimum - floor <= _NO_GAP * size:
+def _closed(value: float, floor: Rounded, optimum: float) -> float:
+    gap = _gap(optimum, floor)
+    if not gap > 0:
         return nan
-    return (value - floor) / (optimum - floor) if np.isfinite(value) else 0.0
+    return (value - floor.value) / gap if np.isfinite(value) else 0.0
+
+
+def _gap(optimum: float, floor: Rounded) -> float:
+    """Return how far the optimum is above the unconstrained one; 0 where they tie up to rounding."""
+    return replace(floor, value=optimum).above(floor)
 
 
 def _mean(values: Sequence[float]) -> float:

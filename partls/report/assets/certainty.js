@@ -17,10 +17,10 @@ function flips() {
     const row = barRow(
       name,
       bar,
-      `${exact ? "" : "≤ "}+${percent(increase)}`,
-      beta ? `then β ${signed(beta)}` : "then best left out",
+      figures.proof.exact_fit ? exactText(increase) : `${exact ? "" : "≤ "}+${percent(increase)}`,
+      figures.proof.exact_fit ? null : beta ? `then β ${signed(beta)}` : "then best left out",
     );
-    withTip(row, () => `${group.name} ${pushes[side(group.sign)]}\nobjective ${flipText(group.flip)}`);
+    withTip(row, () => `${group.name} ${pushes[side(group.sign)]}\n${costText(group.flip)}`);
     return make("li", {}, row);
   });
   return byCertainty.length ? list : make("p", {}, "Every group is zero: there is no sign to flip.");
@@ -37,8 +37,9 @@ function tieTable(own, others) {
       ];
     });
   const heads = ["Other pattern: what flips", "Objective"].map((text) => make("th", { scope: "col" }, text));
+  const cost = ({ increase }) => (figures.proof.exact_fit ? exactText(increase) : `+${percent(increase)}`);
   const lines = others.map((tie) =>
-    make("tr", {}, make("td", { class: "wrap" }, flipped(tie).slice(1)), make("td", {}, `+${percent(tie.increase)}`)),
+    make("tr", {}, make("td", { class: "wrap" }, flipped(tie).slice(1)), make("td", {}, cost(tie))),
   );
   const table = make("table", {}, make("thead", {}, make("tr", {}, heads)), make("tbody", {}, lines));
   return make("div", { class: "scroll tall", tabindex: 0, role: "region", "aria-label": "Near ties" }, table);
@@ -51,7 +52,9 @@ function certaintySection(section) {
   }
   const { within, complete, ties } = figures.certainty;
   const [own, ...others] = ties; // the fit itself comes first
-  const near = `within ${percent(within)} of the best objective`;
+  const near = figures.proof.exact_fit
+    ? "with an exact fit (up to rounding)"
+    : `within ${percent(within)} of the best objective`;
   const words = others.length
     ? `${count(others.length, "other sign pattern")} ${near}${complete ? "" : ", and there may be more"}.`
     : `No other sign pattern ${complete ? "comes" : "was found"} ${near}${complete ? "" : ", but there may be some"}.`;

@@ -4,18 +4,24 @@ const signedGroups = figures.groups.filter((group) => group.sign !== null);
 const pushes = { up: "pushes up", down: "pushes down", none: "has no effect" };
 const membersOf = (group) => figures.features.filter((feature) => figures.groups[feature.group] === group);
 
+// Nothing is a share of an objective that is zero up to rounding.
+const exactText = (increase) => (increase === 0 ? "exact as well" : "not exact");
+
 function flipText(flip) {
   if (!flip) return "sign not tested";
   const most = flip.exact ? "" : "at most ";
+  if (figures.proof.exact_fit) return `${exactText(flip.increase)} if flipped`;
   return flip.increase < -1e-9 // only where the fit was not proven
     ? `a better model has the other sign (${percent(flip.increase)})`
     : `${most}+${percent(flip.increase)} if flipped`;
 }
 
+const costText = (flip) => (figures.proof.exact_fit ? "" : "objective ") + flipText(flip);
+
 function groupTip(group) {
   const lines = [group.name, `${percent(group.share)} of the prediction's variance`];
   if (group.sign !== null) lines.splice(1, 0, `β ${signed(group.beta)}: ${pushes[side(group.sign)]}`);
-  if (group.sign && group.flip) lines.push(`objective ${flipText(group.flip)}`);
+  if (group.sign && group.flip) lines.push(costText(group.flip));
   return lines.concat(`${count(group.size, "feature")}: click to see`).join("\n");
 }
 

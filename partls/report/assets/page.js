@@ -15,15 +15,24 @@ function leastCertain() {
   if (!byCertainty.length) return [];
   const [{ name, flip }] = byCertainty;
   const most = flip.exact ? "" : "at most ";
-  const cost =
-    flip.increase < -1e-9
+  if (figures.proof.exact_fit && flip.increase !== 0 && !flip.exact) return [];
+  const cost = figures.proof.exact_fit
+    ? `with the other one, the fit is ${exactText(flip.increase)}`
+    : flip.increase < -1e-9
       ? "a better model has the other one"
       : `with the other one, the objective rises by ${most}${percent(flip.increase)}`;
   return ["The least certain sign is that of ", named(name), `: ${cost}.`];
 }
 
+function priceTile() {
+  if (!figures.price) return "–";
+  if (figures.proof.exact_fit) return "none";
+  const { price } = figures.price;
+  return price === null ? "exact without it" : `+${percent(price)}`;
+}
+
 function headline() {
-  const { fit, proof, price } = figures;
+  const { fit, proof } = figures;
   const groups =
     fit.n_groups === 1 ? "One group of features explains " : `${whole(fit.n_groups)} groups of features explain `;
   byId("lead").append(
@@ -49,8 +58,8 @@ function headline() {
     "typical error (root mean square)": number(fit.rmse),
     rows: whole(fit.n_rows),
     "features in groups": `${whole(fit.n_columns)} in ${whole(fit.n_groups)}`,
-    "gap to the proven bound": percent(fit.gap),
-    "price of the constraint": price ? `+${percent(price.price)}` : "–",
+    "gap to the proven bound": proof.exact_fit ? "none" : percent(fit.gap),
+    "price of the constraint": priceTile(),
   };
   for (const [label, value] of Object.entries(tiles))
     byId("tiles").append(make("div", {}, make("dt", {}, label), make("dd", {}, value)));

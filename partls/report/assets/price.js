@@ -12,6 +12,10 @@ function priceSection(section) {
     section.append(make("p", { class: "note" }, PRICE_LEFT_OUT));
     return;
   }
+  if (figures.proof.exact_fit) {
+    section.append(make("p", { id: "price-words" }, "The data are fitted exactly (up to rounding): the signs cost nothing."));
+    return;
+  }
   const groups = signedGroups.filter((group) => group.gain > 0).sort((a, b) => b.gain - a.gain);
   const list = make("ul", { class: "bars thin", id: "gains" });
   showMore(list, groups, (group) => {
@@ -22,14 +26,16 @@ function priceSection(section) {
     return make("li", { class: "priced" }, barRow(named(group.name), bar, `−${percent(group.gain)}`), words);
   });
   const { price, unconstrained } = figures.price;
+  const words =
+    price === null
+      ? ["Without the constraint, least squares fits the data exactly (up to rounding)."]
+      : [
+          "Requiring one sign per group raises the objective by ",
+          make("b", {}, percent(price)),
+          ` over least squares without the constraint (${number(unconstrained, 6)}).`,
+        ];
   section.append(
-    make(
-      "p",
-      { id: "price-words" },
-      "Requiring one sign per group raises the objective by ",
-      make("b", {}, percent(price)),
-      ` over least squares without the constraint (${number(unconstrained, 6)}).`,
-    ),
+    make("p", { id: "price-words" }, words),
     make("p", { class: "note" }, groups.length ? PRICE_BY_GROUP : "Freeing any single group gains nothing."),
     list,
   );

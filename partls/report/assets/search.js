@@ -13,7 +13,9 @@ function pairs(items) {
 function searchSection(section) {
   const { states, replayed, counts } = figures.search;
   const { nodes, seconds, objective, lower_bound: bound, gap } = figures.fit;
-  const outcome = `best objective ${number(objective, 8)}, proven lower bound ${number(bound, 8)}, gap ${percent(gap)}`;
+  const outcome = figures.proof.exact_fit
+    ? "the data are fitted exactly (up to rounding)"
+    : `best objective ${number(objective, 8)}, proven lower bound ${number(bound, 8)}, gap ${percent(gap)}`;
   section.append(make("p", { class: "note" }, `${count(nodes, "node")} in ${number(seconds, 3)} s; ${outcome}.`));
   if (states.length) {
     const describe = (i) => {
