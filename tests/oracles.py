@@ -17,7 +17,7 @@ import numpy as np
 from scipy.linalg import qr
 from scipy.optimize import lsq_linear, nnls
 
-from tests.tolerances import DEPENDENT, KKT, WEIGHT
+from tests.tolerances import DEPENDENT, KKT, UNIQUE, WEIGHT
 
 MAX_ENUMERATED = 12  # columns up to which trying every support is affordable
 
@@ -112,6 +112,25 @@ def brute_force(X, y, labels: Sequence[int], **options) -> Oracle:
     signs = min(found, key=lambda pattern: found[pattern].objective)
     best = found[signs]
     return Oracle(best.objective, best.coef, best.intercept, signs, {s: f.objective for s, f in found.items()})
+
+
+def unique_optimum(X, y, labels: Sequence[int], given: Sequence[int], **options) -> Solution | None:
+    """Return the best model whose groups keep the ``given`` signs (0: either), or None if others are about as good.
+
+    Options as in :func:`brute_force`. Independent columns make the optimum of each sign vector unique, and each other
+    sign vector has to be worse, or to have the same coefficients.
+    """
+    labels = np.asarray(labels)
+    whole = program(X, y, [0] * len(labels), labels=labels, **options | {"penalty": "l2"})
+    norms = np.linalg.norm(whole.A, axis=0)
+    if not norms.all() or np.linalg.svd(whole.A / norms, compute_uv=False).min() < UNIQUE or len(whole.A) < len(norms):
+        return None
+    patterns = product(*((sign,) if sign else (1, -1) for sign in given))
+    found = [sign_constrained(X, y, np.append(p, 0)[labels], labels=labels, **options) for p in patterns]
+    best = min(found, key=lambda solution: solution.objective)
+    near = [one.coef for one in found if one.objective <= best.objective + UNIQUE * float(whole.b @ whole.b)]
+    width = UNIQUE**2 * np.abs(best.coef).max(initial=0.0)
+    return best if all(np.abs(coef - best.coef).max() <= width for coef in near) else None
 
 
 def sign_constrained(X, y, column_signs: Sequence[int], **options) -> Solution:
