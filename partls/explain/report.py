@@ -10,6 +10,7 @@ SIGN = {1: "+", 0: "0", -1: "-"}
 EXACT_FIT = "the data are fitted exactly (up to rounding)"
 ONE_OF_MANY = "the columns depend on each other: other coefficients, effects and shares may fit exactly, too"
 _LONGEST_NAME = 60
+_HUGE = 1e5  # shares from here on are shown by their size
 
 
 class Report:
@@ -45,7 +46,9 @@ def name(text: str) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share for the table: two digits after the point of a per cent."""
+    """Return a share for the table: two digits after the point of a per cent, or three digits of a huge one."""
+    if abs(share) >= _HUGE:
+        return f"{100 * share:.3g}%"
     return f"{100 * share:.2f}%".replace("-0.00%", "0.00%")
 
 
