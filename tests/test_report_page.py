@@ -397,6 +397,10 @@ def test_every_kind_of_page_opens(page, browser, tmp_path, case, groups, target,
         bar.click()
     assert all(len(section.text) > 60 for section in page.all("main section")), case
     assert "NaN" not in page.text("main") and "undefined" not in page.text("main")
+    exact = case in ("perfect fit", "constant target", "one group")
+    assert ("fitted exactly (up to rounding)" in page.text("#proof")) == exact
+    assert ("%" in page.text("#certainty") + page.text("#price")) == (not exact and case != "no time")
+    assert "∞" not in page.text("main")
     assert page.value("#prediction") == pytest.approx(model.predict(X.mean().to_frame().T)[0], rel=1e-9, abs=1e-9)
     assert ("Left out" in page.text("#certainty")) == ("Left out" in page.text("#price")) == (case == "no time")
     assert ("no common sign" in page.text("#groups")) == (case == "free columns")
