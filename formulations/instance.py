@@ -47,6 +47,9 @@ class Instance:
         Whether a column in no group is refused or left without a sign constraint.
     columns : sequence of str, optional
         Column names when X carries none.
+    folded_from : int, optional
+        How many rows of data these few stand for, as ``formulations.rows.equivalent_rows`` makes them. Sums over the rows
+        (objective, R^2, shares of the variance) are then those of the data; what needs single rows is refused.
     """
 
     def __init__(
@@ -62,10 +65,11 @@ class Instance:
         sample_weight: Any = None,
         ungrouped: str = "error",
         columns: Any = None,
+        folded_from: int | None = None,
     ) -> None:
         if in_blocks(X):
             folded = fold_blocks(X, y, sample_weight)
-            X, y, sample_weight = folded.rows.X, folded.rows.y, folded.rows.sample_weight
+            X, y, sample_weight, folded_from = folded.X, folded.y, folded.sample_weight, folded.n_rows
             columns = folded.columns if columns is None else columns
         names = _checked_columns(columns) if columns is not None else column_names(X)
         self.X = _view(as_matrix(X, names))
@@ -81,6 +85,7 @@ class Instance:
         self.fit_intercept = _checked_flag("fit_intercept", fit_intercept)
         self.penalize_intercept = _checked_flag("penalize_intercept", penalize_intercept)
         self.sample_weight = _checked_weights(sample_weight, n_rows)
+        self.folded_from = folded_from
         _refuse_vanishing(self.y, self.sample_weight)
         self._frozen = True
 
@@ -93,7 +98,8 @@ class Instance:
     def __repr__(self) -> str:
         """Show the sizes and the options that change the problem."""
         penalty = f", eta={self.eta:g} ({self.penalty})" if self.eta else ""
-        sizes = counted(self.n_rows, "row"), counted(self.n_columns, "column"), counted(self.n_groups, "group")
+        folded = "" if self.folded_from is None else f" folded into {len(self.y):,}"
+        sizes = counted(self.n_rows, "row") + folded, counted(self.n_columns, "column"), counted(self.n_groups, "group")
         return f"Instance({', '.join(sizes)}{penalty})"
 
     def replace(self, **changes: Any) -> Instance:
@@ -102,13 +108,14 @@ class Instance:
             "X": self.X, "y": self.y, "groups": self.partition, "eta": self.eta, "penalty": self.penalty,
             "fit_intercept": self.fit_intercept, "penalize_intercept": self.penalize_intercept,
             "sample_weight": self.sample_weight, "columns": self.partition.columns,
+            "folded_from": None if "X" in changes else self.folded_from,
         }
         return Instance(**{**own, **changes})
 
     @property
     def n_rows(self) -> int:
-        """Number of observations N."""
-        return int(self.X.shape[0])
+        """Number of observations N; more than the rows of X where these are folded."""
+        return int(self.X.shape[0]) if self.folded_from is None else self.folded_from
 
     @property
     def n_columns(self) -> int:
@@ -127,8 +134,28 @@ class Instance:
         sums = np.bincount(labels[grouped], np.asarray(coef, dtype=np.float64)[grouped], self.n_groups)
         return np.asarray(sums, dtype=np.float64)
 
+    @property
+    def weights(self) -> Floats:
+        """The weight of each row of X: one where none was given."""
+        return np.ones(len(self.y)) if self.sample_weight is None else self.sample_weight
+
+    def require_rows(self, what: str, remedy: str) -> None:
+        """Refuse what needs the rows of the data, if they have been folded, and say what to do."""
+        if self.folded_from is not None:
+            folded = f"the model was fitted to {self.n_rows:,} rows folded into {len(self.y):,}"
+            raise InvalidInput(f"{what} needs the rows, and {folded}: {remedy}")
+
     def residual(self, coef: Any, intercept: float = 0.0) -> Floats:
         """Return ``y - X coef - intercept``, accurate also where large contributions cancel."""
+        self.require_rows("residual", "compute y - predict(X) from them")
+        return self._residual(coef, intercept)
+
+    def squared_error(self, coef: Any, intercept: float = 0.0) -> float:
+        """Return ``||X coef + intercept - y||^2``, the rows weighted: the objective without its penalty."""
+        error = self._residual(coef, intercept)
+        return float(error @ (error if self.sample_weight is None else error * self.sample_weight))
+
+    def _residual(self, coef: Any, intercept: float) -> Floats:
         return residual(self.X, self.y, np.asarray(coef, dtype=np.float64), intercept)
 
     def objective(self, coef: Any, intercept: float = 0.0) -> float:
@@ -136,15 +163,14 @@ class Instance:
 
         No 1/N, no 1/2, no square root. Sign constraints are not checked here.
         """
-        error = self.residual(coef, intercept)
-        weighted = error if self.sample_weight is None else error * self.sample_weight
+        error = self.squared_error(coef, intercept)
         if self.eta == 0:  # no penalty, however large beta is
-            return float(error @ weighted)
+            return error
         beta = self.group_sums(coef)
         if self.fit_intercept and self.penalize_intercept:
             beta = np.append(beta, intercept)
         penalty = beta @ beta if self.penalty == "l2" else np.abs(beta).sum()
-        return float(error @ weighted + self.eta * penalty)
+        return float(error + self.eta * penalty)
 
     @cached_property
     def reduction(self) -> Reduction:
@@ -171,7 +197,7 @@ class Instance:
 
     @property
     def _mean_weights(self) -> Floats:
-        weights = np.ones(self.n_rows) if self.sample_weight is None else self.sample_weight
+        weights = self.weights
         return np.asarray(weights / weights.sum())
 
 

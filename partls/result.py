@@ -14,6 +14,7 @@ from formulations.data import Floats
 from formulations.equivalence import from_coef
 from formulations.instance import Instance
 from formulations.rounding import Rounded, rounded
+from formulations.rows.residual import residual
 from formulations.signs import SignPattern
 
 ABSOLUTE_TOLERANCE = 1e-12  # of ||y||^2: an error below this is zero to working precision
@@ -218,8 +219,8 @@ def kkt_residual(instance: Instance, coef: Floats, intercept: float) -> float:
     The slope of the objective must vanish on nonzero and free coefficients and point outwards on zero ones; a
     group whose coefficients are all zero may take either sign.
     """
-    weights = np.ones(instance.n_rows) if instance.sample_weight is None else instance.sample_weight
-    weighted = instance.residual(coef, intercept) * weights
+    weights = instance.weights
+    weighted = residual(instance.X, instance.y, coef, intercept) * weights
     beta, labels = instance.group_sums(coef), instance.partition.labels
     slope = instance.X.T @ weighted
     pull = instance.eta * (beta if instance.penalty == "l2" else np.sign(beta) / 2)

@@ -86,7 +86,7 @@ def test_frames_series_and_several_targets() -> None:
     mixed = partls.solve(blocks[features], frame["y"].to_numpy(), GROUPS, sample_weight=blocks["w"])
     weighted = partls.solve(frame[features], frame["y"], GROUPS, sample_weight=frame["w"])
     assert mixed.objective == pytest.approx(weighted.objective, rel=OPTIMUM)
-    assert mixed.instance.n_rows == 17  # few rows stand for all
+    assert (len(mixed.instance.X), mixed.instance.n_rows) == (17, 400)  # few rows stand for all
     kept = blocks[blocks["a"] > frame["a"].quantile(0.9)]  # blocks of unknown lengths, some of them empty
     some = frame[frame["a"] > frame["a"].quantile(0.9)]
     filtered = partls.solve(kept[features], kept["y"], GROUPS, sample_weight=kept["w"])

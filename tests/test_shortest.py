@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import minimize, nnls
 
 from partls import PartLSRegressor, solve
-from partls.estimators.shortest import shortest_nonnegative
+from partls.shortest import shortest_nonnegative
 from tests.families import DEPENDENT, FAMILIES
 from tests.tolerances import same_optimum
 
@@ -49,7 +49,7 @@ def test_turning_columns_shortens_no_more_than_the_multipliers_allow():
 
 @pytest.mark.parametrize("shape", [(30, 1200), (60, 66)])
 def test_many_columns_take_newtons_method_alone(shape, monkeypatch):
-    monkeypatch.setattr("partls.estimators.shortest._FEW", 0)
+    monkeypatch.setattr("partls.shortest._FEW", 0)
     rng = np.random.default_rng(1)
     A = rng.normal(size=shape)
     b = A @ np.maximum(rng.normal(size=shape[1]), 0.0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
@@ -25,48 +25,54 @@ _SLICE = 32_768  # rows of a block that are folded at once
 
 
 def in_blocks(X: Any) -> bool:
-    """Return whether the rows have to be folded where they lie: a Dask collection, or the path of a Parquet folder."""
-    return hasattr(X, "__dask_graph__") or isinstance(X, str | os.PathLike)
+    """Return whether X is not the rows themselves: a Dask collection, the path of a Parquet folder, or folded rows."""
+    return hasattr(X, "__dask_graph__") or isinstance(X, str | os.PathLike | EquivalentRows)
 
 
 @dataclass(frozen=True, eq=False)
-class FoldedBlocks:
-    """Rows that stand for all blocks, and the names of their columns if these have any."""
+class RowBlocks:
+    """(X, y, weights) of each block of rows, to be loaded where it is folded, and the shape of all together."""
 
-    rows: EquivalentRows
+    blocks: list[Any]
     columns: tuple[Any, ...] | None
+    n_columns: int
+    n_targets: int | None  # None where y is a vector
 
-    def frame(self) -> Any:
-        """Return X with its names, if there are any."""
-        if self.columns is None:
-            return self.rows.X
-        import pandas as pd
+    @classmethod
+    def of(cls, X: Any, y: Any, sample_weight: Any = None) -> RowBlocks:
+        """Return the blocks of a Dask collection or of a Parquet folder; arguments as in ``fold_blocks``."""
+        if isinstance(X, str | os.PathLike):
+            columns, readers = parquet_blocks(os.fspath(X), y, sample_weight)
+            return cls([_dask().delayed(reader, pure=False)() for reader in readers], columns, len(columns), None)
+        blocks = _collection_blocks(X, y, sample_weight)
+        return cls(blocks, column_names(X), int(X.shape[1]), None if np.ndim(y) == 1 else int(y.shape[1]))
 
-        return pd.DataFrame(self.rows.X, columns=list(self.columns))
+    @property
+    def width(self) -> int:
+        """Number of columns and targets."""
+        return self.n_columns + (self.n_targets or 1)
 
 
-def fold_blocks(X: Any, y: Any, sample_weight: Any = None) -> FoldedBlocks:
+def fold_blocks(X: Any, y: Any, sample_weight: Any = None) -> EquivalentRows:
     """Return rows with the same objective as all blocks together, whatever the model.
 
     Parameters
     ----------
     X : Dask array or frame, or the path of a Parquet file or folder
-        Every row group is a block. With a path, ``y`` and ``sample_weight`` are the names of columns.
+        Every row group is a block. With a path, ``y`` and ``sample_weight`` are the names of columns. Rows that are
+        folded already are returned as they are.
     y, sample_weight
         In blocks as X is, or in memory; y may hold several targets.
     """
-    columns: tuple[Any, ...] | None
-    if isinstance(X, str | os.PathLike):
-        columns, readers = parquet_blocks(os.fspath(X), y, sample_weight)
-        blocks = [_dask().delayed(reader, pure=False)() for reader in readers]
-        n_columns, n_targets = len(columns or ()), None
-    else:
-        columns, blocks = column_names(X), _collection_blocks(X, y, sample_weight)
-        n_columns, n_targets = int(X.shape[1]), None if np.ndim(y) == 1 else int(y.shape[1])
-    total: _Folded = _in_tree(_fold_block, _join, blocks)
-    total.refuse(columns, n_columns, None if sample_weight is None else "sample_weight")
+    if isinstance(X, EquivalentRows):
+        if y is not None or sample_weight is not None:
+            raise InvalidInput("folded rows hold their target and weights: give None for y and sample_weight")
+        return X
+    rows = RowBlocks.of(X, y, sample_weight)
+    total: _Folded = in_tree(_fold_block, _join, rows.blocks)
+    total.refuse(rows.columns, rows.n_columns, None if sample_weight is None else "sample_weight")
     assert total.moments is not None
-    return FoldedBlocks(total.moments.rows(n_targets), columns)
+    return replace(total.moments.rows(rows.n_targets), columns=rows.columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +109,7 @@ def _fold_block(block: tuple[Any, Any, Any]) -> _Folded:
     """Return the moments of one block, or what is wrong with it; runs on its worker."""
     from threadpoolctl import threadpool_limits  # one thread: Dask has one task per core already
 
-    X, y, weights = (None if part is None else _numbers(part) for part in block)
-    assert X is not None and y is not None
+    X, y, weights = loaded(block)
     for part, name in ((y, "y"), (weights, "sample_weight")):
         if part is not None and len(part) != len(X):
             raise InvalidInput(f"a block of {name} has {len(part)} value(s) but that of X has {len(X)} row(s)")
@@ -134,7 +139,7 @@ def _join(parts: Sequence[_Folded]) -> _Folded:
     )
 
 
-def _in_tree(leaf: Callable[[Any], Any], join: Callable[[Sequence[Any]], Any], items: Sequence[Any]) -> Any:
+def in_tree(leaf: Callable[[Any], Any], join: Callable[[Sequence[Any]], Any], items: Sequence[Any]) -> Any:
     """Return the join of all leaves, computed by Dask: on the current client's workers, or by threads here."""
     dask = _dask()
     level = [dask.delayed(leaf, pure=False)(item) for item in items]
@@ -155,6 +160,12 @@ def _count(test: Callable[[Floats], Any], part: Floats) -> NDArray[np.intp]:
         if np.isfinite(np.ones(len(part)) @ part).all():
             return np.zeros(part.shape[1], np.intp)
     return np.asarray(test(part).sum(axis=0), dtype=np.intp)
+
+
+def loaded(block: tuple[Any, Any, Any]) -> Chunk:
+    """Return X, y and the weights of a block as numbers."""
+    X, y, weights = block
+    return _numbers(X), _numbers(y), None if weights is None else _numbers(weights)
 
 
 def _numbers(part: Any) -> Floats:

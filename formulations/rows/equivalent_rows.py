@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg import lapack
@@ -37,12 +37,24 @@ _OUTER_WEIGHT = 2.0**-30  # d: the outer rows lie far out, so that adding a larg
 
 @dataclass(frozen=True, eq=False)
 class EquivalentRows:
-    """2 (M + T) + 1 rows that stand for the ``n_rows`` of the data; y is a vector, or a table of T targets."""
+    """2 (M + T) + 1 rows that stand for the ``n_rows`` of the data; y is a vector, or a table of T targets.
+
+    ``Instance`` and ``PartLSRegressor.fit`` take these in place of X, with None for y.
+    """
 
     X: Floats
     y: Floats
     sample_weight: Floats
     n_rows: int
+    columns: tuple[Any, ...] | None = None  # their names, if they have any
+
+    def frame(self) -> Any:
+        """Return X with its names, if there are any."""
+        if self.columns is None:
+            return self.X
+        import pandas as pd
+
+        return pd.DataFrame(self.X, columns=list(self.columns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,13 +116,13 @@ def equivalent_rows(chunks: Iterable[Chunk], n_columns: int) -> EquivalentRows:
 
 def compact(instance: Instance) -> Instance:
     """Return the same problem on few rows, its reduction the same to the last bit: what is worth sending elsewhere."""
-    if instance.n_rows <= 2 * instance.n_columns + 3:
+    if len(instance.y) <= 2 * instance.n_columns + 3:
         return instance
     reduction, X, y, weights = instance.reduction, instance.X, instance.y, instance.sample_weight
-    slices = (slice(start, start + _CHUNK_ROWS) for start in range(0, instance.n_rows, _CHUNK_ROWS))
+    slices = (slice(start, start + _CHUNK_ROWS) for start in range(0, len(y), _CHUNK_ROWS))
     chunks = ((X[rows], y[rows], None if weights is None else weights[rows]) for rows in slices)
     rows = equivalent_rows(chunks, instance.n_columns)
-    small = instance.replace(X=rows.X, y=rows.y, sample_weight=rows.sample_weight)
+    small = instance.replace(X=rows.X, y=rows.y, sample_weight=rows.sample_weight, folded_from=instance.n_rows)
     small._x_shift, small._y_shift = instance._x_shift, instance._y_shift
     small.reduction = replace(reduction, _instance=small)
     return small

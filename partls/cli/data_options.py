@@ -104,10 +104,10 @@ class Problem:
 
     def instance(self, objective: Objective) -> Instance:
         """Return the optimisation problem."""
-        rows = self.rows
+        X, y, sample_weight = self.rows.given()
         return Instance(
-            rows.X, rows.y, self.partition, eta=objective.eta, penalty=objective.penalty,
-            fit_intercept=objective.intercept, sample_weight=rows.sample_weight, columns=rows.columns, ungrouped="free",
+            X, y, self.partition, eta=objective.eta, penalty=objective.penalty, fit_intercept=objective.intercept,
+            sample_weight=sample_weight, columns=self.rows.columns, ungrouped="free",
         )
 
 

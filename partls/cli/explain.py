@@ -23,8 +23,6 @@ from partls.cli.training_data import TrainingData
 from partls.result import Result
 from partls.runtime.options import nonnegative, thread_count
 
-_SAME = 1e-6  # relative difference of the objective at which data are not those of the fit
-
 
 @guarded
 @unbundled
@@ -114,24 +112,21 @@ def _plain(value: Any) -> Any:
 
 def _result(loaded: ModelFile, rows: TrainingData, data: Path) -> Result:
     """Return the saved model as a result on the rows, which must be those of its fit."""
+    from partls.explain import confirmed
+
     model = loaded.model
+    X, y, sample_weight = rows.given()
     instance = Instance(
-        rows.X, rows.y, model.partition_, eta=model.eta, penalty=model.penalty, fit_intercept=model.fit_intercept,
-        penalize_intercept=model.penalize_intercept, sample_weight=rows.sample_weight, columns=rows.columns,
+        X, y, model.partition_, eta=model.eta, penalty=model.penalty, fit_intercept=model.fit_intercept,
+        penalize_intercept=model.penalize_intercept, sample_weight=sample_weight, columns=rows.columns,
         ungrouped="free",
     )
     coef, intercept = model.coef_, model.intercept_
     if rows.scale is not None:
         intercept = float(intercept + rows.centre @ coef)
         coef = coef * rows.scale
-    objective = instance.objective(coef, intercept)
-    size = max(model.objective_, 1e-12 * float(rows.y @ rows.y))
-    if abs(objective - model.objective_) > _SAME * size:
-        raise InvalidInput(
-            f"the model has an objective of {objective:.8g} on {data} and of {model.objective_:.8g} on the data it was "
-            "fitted to: give the same file"
-        )
-    return Result(
-        instance, coef, intercept, objective, min(model.lower_bound_, objective), model.status_, model.method,
+    found = Result(
+        instance, coef, intercept, model.objective_, model.lower_bound_, model.status_, model.method,
         int(model.n_iter_), 0.0, given_signs=tuple(given_signs(model.signs, instance.partition)),
     )
+    return confirmed(found, data)

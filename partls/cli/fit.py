@@ -33,10 +33,10 @@ from partls.cli.output import (
 )
 from partls.cli.output_paths import check_places
 from partls.cli.training_data import TrainingData
-from partls.estimators.shortest import is_dependent
 from partls.explain.report import EXACT_FIT, ONE_OF_MANY
 from partls.result import PROVEN, Status
 from partls.runtime.options import chosen, nonnegative, thread_count
+from partls.shortest import is_dependent
 
 if TYPE_CHECKING:
     from partls.estimators.regressor import PartLSRegressor
@@ -191,7 +191,8 @@ def _fitted(problem: source.Problem, objective: source.Objective, search: Search
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model.fit(rows.X, rows.y, sample_weight=rows.sample_weight, executor=executor)
+        X, y, sample_weight = rows.given()
+        model.fit(X, y, sample_weight=sample_weight, executor=executor)
     model.feature_names_in_ = np.array(rows.columns, dtype=object)
     return model
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +32,7 @@ def save(model: PartLSRegressor, data: TrainingData, preparation: Preparation, p
     from partls.estimators.persistence import save_model
 
     saved = copy.copy(model)
-    # The file speaks of the rows that were read, not of those that stand for them.
-    saved._saved_facts = tuple(replace(facts, n_rows=data.n_rows) for facts in model._facts())
+    saved._saved_facts = model._facts()
     del saved.result_
     if data.scale is not None:
         assert data.centre is not None

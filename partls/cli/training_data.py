@@ -13,7 +13,7 @@ import numpy as np
 
 from formulations.data import Floats
 from formulations.errors import InvalidInput
-from formulations.rows.equivalent_rows import Chunk, Moments, equivalent_rows
+from formulations.rows.equivalent_rows import Chunk, EquivalentRows, Moments, equivalent_rows
 from partls.cli.missing_values import Gaps
 from partls.cli.preparation import Preparation
 from partls.cli.tables import Table, small_pages
@@ -48,6 +48,13 @@ class TrainingData:
     def units(self) -> tuple[Floats, Floats] | None:
         """The centre and scale, where the columns were standardised."""
         return None if self.centre is None or self.scale is None else (self.centre, self.scale)
+
+    def given(self) -> tuple[Any, Any, Any]:
+        """Return X, y and weights as ``Instance`` and ``fit`` take them: folded rows know how many they stand for."""
+        if not self.folded:
+            return self.X, self.y, self.sample_weight
+        assert self.sample_weight is not None
+        return EquivalentRows(self.X, self.y, self.sample_weight, self.n_rows, self.columns), None, None
 
     def standardised(self) -> TrainingData:
         """Return columns of mean zero and standard deviation one; a constant column only loses its mean."""

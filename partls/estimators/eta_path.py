@@ -13,9 +13,9 @@ import numpy as np
 from formulations.data import Floats
 from formulations.instance import Instance
 from formulations.partition import Partition
-from partls.estimators.shortest import shortest
 from partls.result import Result
 from partls.runtime.options import a_priori_signs
+from partls.shortest import shortest
 from partls.solve import solve_instance
 
 
@@ -58,5 +58,5 @@ def _with_intercept_column(instance: Instance) -> Instance:
     while name in partition.names:
         name = f"({name})"
     groups = Partition((*partition.names, name), np.append(partition.labels, partition.n_groups))
-    X = np.column_stack([instance.X, np.ones(instance.n_rows)])
+    X = np.column_stack([instance.X, np.ones(len(instance.y))])
     return instance.replace(X=X, groups=groups, columns=None, fit_intercept=False)

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from formulations.errors import InvalidInput
+from formulations.instance import Instance
 from partls import explain
 from partls.result import Result
 
@@ -24,6 +25,15 @@ class Explained:
         partition_: Any
         coef_: Any
         intercept_: Any
+        objective_: Any
+        lower_bound_: Any
+        status_: Any
+        n_iter_: Any
+        eta: float
+        penalty: str
+        fit_intercept: bool
+        penalize_intercept: bool
+        method: str
         result_: Result | tuple[Result, ...]
         _saved_facts: tuple[explain.Facts, ...]
 
@@ -56,18 +66,26 @@ class Explained:
         """Return what the sign constraint costs, overall and by group, and which features pull against theirs."""
         return explain.price_of_constraint(self._one_result(output), n_jobs=self.n_jobs)
 
-    def bootstrap(self, n_resamples: int = 200, *, n_jobs: int | None = None, random_state: Any = None,
-                  progress: bool = False, output: int | None = None, time_limit: float | None = None
-                  ) -> explain.Stability:
-        """Return how signs and effects vary over refits to resampled rows, drawn by ``random_state`` or the model's."""
+    def bootstrap(self, n_resamples: int = 200, *, X: Any = None, y: Any = None, sample_weight: Any = None,
+                  n_jobs: int | None = None, random_state: Any = None, progress: bool = False,
+                  output: int | None = None, time_limit: float | None = None) -> explain.Stability:
+        """Return how signs and effects vary over refits to resampled rows, drawn by ``random_state`` or the model's.
+
+        A model fitted to data in blocks, or loaded from a file, needs its rows again: X, y and the weights of the fit,
+        in memory, in Dask's blocks or in a Parquet folder.
+        """
+        result, y = self._result_for(X, y, sample_weight, output)
         return explain.bootstrap(
-            self._one_result(output), n_resamples=n_resamples, signs=self.signs, n_jobs=n_jobs or self.n_jobs,
-            random_state=self.random_state if random_state is None else random_state, progress=progress,
-            time_limit=time_limit,
+            result, n_resamples=n_resamples, X=X, y=y, sample_weight=sample_weight, signs=self.signs,
+            n_jobs=n_jobs or self.n_jobs, random_state=self.random_state if random_state is None else random_state,
+            progress=progress, time_limit=time_limit,
         )
 
     def report(self, path: str | os.PathLike[str], *, output: int | None = None, **options: Any) -> Path:
-        """Write a page about the model that opens offline in any browser; see ``partls.report.write_report``."""
+        """Write a page about the model that opens offline in any browser; see ``partls.report.write_report``.
+
+        A model fitted to data in blocks, or loaded from a file, needs its rows again: ``report(path, X=X, y=y)``.
+        """
         from partls.report import write_report
 
         return write_report(self, path, output=output, **options)
@@ -86,6 +104,25 @@ class Explained:
             raise InvalidInput("this model was loaded from a file, which holds no training data: fit it again")
         k = self._target(output)
         return self.result_[k] if isinstance(self.result_, tuple) else self.result_
+
+    def _result_for(self, X: Any, y: Any, sample_weight: Any, output: int | None) -> tuple[Result, Any]:
+        """Return the result of one target and that target; a loaded model has one where its rows are given again."""
+        check_is_fitted(self)
+        k = self._target(output)
+        y = explain.one_target(y, k)
+        if X is None or hasattr(self, "result_"):
+            return self._one_result(output), y
+        instance = Instance(
+            explain.matched(X, self.partition_.columns), y, self.partition_, eta=self.eta, penalty=self.penalty,
+            fit_intercept=self.fit_intercept, penalize_intercept=self.penalize_intercept, sample_weight=sample_weight,
+            ungrouped="free", columns=self.partition_.columns,
+        )
+        coef, numbers = np.atleast_2d(self.coef_)[k], (self.intercept_, self.objective_, self.lower_bound_)
+        intercept, objective, lower_bound = (float(np.atleast_1d(value)[k]) for value in numbers)
+        status = self.status_[k] if isinstance(self.status_, tuple) else self.status_
+        n_nodes = int(np.atleast_1d(self.n_iter_)[k])
+        found = Result(instance, coef, intercept, objective, lower_bound, status, self.method, n_nodes, 0.0)
+        return explain.confirmed(found), y
 
     def _target(self, output: int | None) -> int:
         """Return the position of the target in question; with several it must be named."""

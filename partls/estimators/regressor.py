@@ -18,13 +18,14 @@ from formulations.data import Floats, as_matrix, column_names
 from formulations.errors import InvalidInput, listing
 from formulations.instance import Instance
 from formulations.rows.blocks import fold_blocks, in_blocks
+from formulations.rows.equivalent_rows import EquivalentRows
 from partls.estimators.callbacks import CallbackSupport, FitReporter, with_callbacks
 from partls.estimators.explanation import Explained
 from partls.estimators.persistence import SavedModel, load_model, save_model
-from partls.estimators.shortest import shortest
 from partls.result import Result, Status
 from partls.runtime.interrupts import keyboard
 from partls.runtime.options import a_priori_signs, nonnegative
+from partls.shortest import shortest
 from partls.solve import solve_instance
 
 _CUT_SHORT = (Status.TIME_LIMIT, Status.NODE_LIMIT, Status.INTERRUPTED)
@@ -135,15 +136,17 @@ class PartLSRegressor(Explained, CallbackSupport, MultiOutputMixin, RegressorMix
         executor : optional
             Who explores a large tree, such as a ``dask.distributed.Client``; see ``partls.solve``.
         """
-        if in_blocks(X):
-            folded = fold_blocks(X, y, sample_weight)
-            X, y, sample_weight = folded.frame(), folded.rows.y, folded.rows.sample_weight
-        X, y = self._validated(X, y)
         limit = nonnegative("time_limit", self.time_limit)
-        return self._fit_at(self.eta, X, y, sample_weight, time_limit=limit, executor=executor)
+        if not in_blocks(X):
+            return self._fit_at(self.eta, *self._validated(X, y), sample_weight, time_limit=limit, executor=executor)
+        rows = fold_blocks(X, y, sample_weight)
+        return self._fit_at(
+            self.eta, *self._validated(rows.frame(), rows.y), rows.sample_weight, folded_from=rows.n_rows,
+            time_limit=limit, executor=executor,
+        )
 
     def predict(self, X: Any) -> Floats:
-        """Return ``X coef_ + intercept_``; the columns of a frame are matched by name, in any order."""
+        """Return ``X coef_ + intercept_`` in memory; the columns of a frame are matched by name, in any order."""
         check_is_fitted(self)
         X = self._checked(X)
         return np.asarray(safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_)
@@ -196,10 +199,10 @@ class PartLSRegressor(Explained, CallbackSupport, MultiOutputMixin, RegressorMix
             self.feature_names_in_ = np.array(names, dtype=object)  # older scikit-learn does not see those of polars
         return X_checked, np.asarray(y, dtype=np.float64)
 
-    def _fit_at(self, eta: float, X: Any, y: Floats, sample_weight: Any, *, time_limit: float | None,
-                hurry: bool = False, executor: Any = None) -> Self:
+    def _fit_at(self, eta: float, X: Any, y: Floats, sample_weight: Any, *, folded_from: int | None = None,
+                time_limit: float | None, hurry: bool = False, executor: Any = None) -> Self:
         """Solve one problem per target and take over the results; in a hurry the first models found must do."""
-        instance = self._instance(eta, X, y, sample_weight)
+        instance = self._instance(eta, X, y, sample_weight, folded_from)
         with FitReporter(self, X, y) as reporter:
             results = self._solve_targets(instance, y, reporter, time_limit, hurry, executor)
             self._take_over(results if y.ndim == 2 else results[0])
@@ -207,12 +210,13 @@ class PartLSRegressor(Explained, CallbackSupport, MultiOutputMixin, RegressorMix
         self._warn_if_cut_short(results)
         return self
 
-    def _instance(self, eta: float, X: Any, y: Floats, sample_weight: Any) -> Instance:
+    def _instance(self, eta: float, X: Any, y: Floats, sample_weight: Any, folded_from: int | None = None) -> Instance:
         """Return the problem of the first target."""
         return Instance(
             X, y if y.ndim == 1 else y[:, 0], self.groups, eta=eta, penalty=self.penalty,
             fit_intercept=self.fit_intercept, penalize_intercept=self.penalize_intercept, sample_weight=sample_weight,
             ungrouped=self.ungrouped, columns=getattr(self, "feature_names_in_", None),
+            folded_from=folded_from,
         )
 
     def _solve_targets(self, instance: Instance, y: Floats, reporter: FitReporter, time_limit: float | None,
@@ -270,6 +274,8 @@ class PartLSRegressor(Explained, CallbackSupport, MultiOutputMixin, RegressorMix
 
     def _checked(self, X: Any) -> Any:
         """Return new data as numbers; a frame's columns are put in the order of the fit, found by name."""
+        if isinstance(X, str | os.PathLike | EquivalentRows):
+            raise InvalidInput("X holds no rows: read the Parquet files first, or use the command partls predict")
         names, fitted = column_names(X), getattr(self, "feature_names_in_", None)
         if names is None or fitted is None:
             return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)

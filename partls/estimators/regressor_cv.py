@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.model_selection import check_cv
 
 from formulations.data import Floats
 from formulations.errors import InvalidInput
 from formulations.instance import Instance
+from formulations.rows.blocks import fold_blocks, in_blocks
+from partls.cv_folds import Fold, folds_in_blocks, folds_in_memory
 from partls.estimators.callbacks import with_callbacks
 from partls.estimators.eta_path import EtaPath
 from partls.estimators.regressor import PartLSRegressor
@@ -97,38 +99,49 @@ class PartLSRegressorCV(PartLSRegressor):
     @with_callbacks
     @keyboard()
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose eta by cross-validation and fit all rows with it; arguments as in ``PartLSRegressor.fit``."""
-        X, y = self._validated(X, y)
-        X = X.toarray() if sparse.issparse(X) else X
-        clock = _Clock(time.perf_counter(), nonnegative("time_limit", self.time_limit))
-        instance = self._instance(0.0, X, y, sample_weight)
-        self.etas_ = _checked_etas(self.etas, instance)
-        splits = list(check_cv(self.cv).split(X, y))
-        self.mse_path_ = np.full((len(self.etas_), len(splits)), np.nan)
-        weights, hurry = np.array([_weights(instance)[test].sum() for _, test in splits]), False
-        for f, (train, test) in enumerate(counted(splits, len(splits), "folds", bool(self.verbose))):
-            if not hurry:
-                self.mse_path_[:, f], hurry = self._fold_errors(instance, y, train, test, clock)
-        self.eta_ = float(self.etas_[_least(self.mse_path_, weights)])
-        return self._fit_at(self.eta_, X, y, instance.sample_weight, time_limit=clock.left(), hurry=hurry)
+        """Choose eta by cross-validation and fit all rows with it; arguments as in ``PartLSRegressor.fit``.
 
-    def _fold_errors(self, instance: Instance, y: Floats, train: Any, test: Any, clock: _Clock
-                     ) -> tuple[Floats, bool]:
+        Rows in blocks are folded where they lie, in one pass for all folds; ``cv`` then splits the numbers of the rows,
+        without seeing X and y.
+        """
+        clock = _Clock(time.perf_counter(), nonnegative("time_limit", self.time_limit))
+        if in_blocks(X):
+            folds, rows = folds_in_blocks(X, y, sample_weight, self.cv), fold_blocks(X, y, sample_weight)
+            X, y = self._validated(rows.frame(), rows.y)
+            return self._choose(self._instance(0.0, X, y, rows.sample_weight, rows.n_rows), y, folds, clock)
+        X, y = self._validated(X, y)
+        instance = self._instance(0.0, X.toarray() if sparse.issparse(X) else X, y, sample_weight)
+        return self._choose(instance, y, folds_in_memory(instance, y, self.cv), clock)
+
+    def _choose(self, instance: Instance, y: Floats, folds: Sequence[Fold], clock: _Clock) -> Self:
+        """Take the eta of the least error over the folds, and fit all rows with it."""
+        self.etas_ = _checked_etas(self.etas, instance)
+        self.mse_path_ = np.full((len(self.etas_), len(folds)), np.nan)
+        weights, hurry = np.array([fold.test_weight for fold in folds]), False
+        for f, fold in enumerate(counted(folds, len(folds), "folds", bool(self.verbose))):
+            if not hurry:
+                self.mse_path_[:, f], hurry = self._fold_errors(instance, fold, clock)
+        self.eta_ = float(self.etas_[_least(self.mse_path_, weights)])
+        return self._fit_at(
+            self.eta_, instance.X, y, instance.sample_weight, folded_from=instance.folded_from,
+            time_limit=clock.left(), hurry=hurry,
+        )
+
+    def _fold_errors(self, instance: Instance, fold: Fold, clock: _Clock) -> tuple[Floats, bool]:
         """Return the mean squared error on held-out rows for each eta, and whether Ctrl-C has been pressed.
 
         What was not reached before Ctrl-C is NaN.
         """
-        weights = _weights(instance)
-        targets = y.reshape(len(y), -1)
-        errors = np.full((len(self.etas_), targets.shape[1]), np.nan)
-        for t, target in enumerate(targets.T):
-            path = EtaPath(instance.replace(X=instance.X[train], y=target[train], sample_weight=weights[train]))
+        (X, y, weights), (X_test, y_test, test_weights) = fold.train(), fold.test()
+        errors = np.full((len(self.etas_), y.shape[1]), np.nan)
+        for t in range(y.shape[1]):
+            path = EtaPath(instance.replace(X=X, y=np.ascontiguousarray(y[:, t]), sample_weight=weights))
             found: Result | None = None
             for e, eta in enumerate(self.etas_):
                 found = path.solve(eta, found, self.signs, **self._search_options(clock.left(), hurry=False))
                 coef, intercept = path.restore(found)
-                squares = np.square(target[test] - instance.X[test] @ coef - intercept)
-                errors[e, t] = weights[test] @ squares / (weights[test].sum() or 1.0)
+                squares = np.square(y_test[:, t] - X_test @ coef - intercept)
+                errors[e, t] = test_weights @ squares / (test_weights.sum() or 1.0)
                 if found.status is Status.INTERRUPTED:
                     return errors.mean(axis=1), True
         return errors.mean(axis=1), False
@@ -152,14 +165,10 @@ class _Clock:
         return None if self.limit is None else max(self.limit - (time.perf_counter() - self.began), 0.0)
 
 
-def _weights(instance: Instance) -> Floats:
-    return np.ones(instance.n_rows) if instance.sample_weight is None else instance.sample_weight
-
-
 def _checked_etas(etas: Any, instance: Instance) -> Floats:
     """Return the values to try, the largest first; a number stands for as many on a grid that fits the data."""
     if isinstance(etas, (int, np.integer)) and not isinstance(etas, bool) and etas >= 1:
-        weights = _weights(instance)
+        weights = instance.weights
         centred = instance.X - weights @ instance.X / weights.sum()
         unit = float((weights @ np.square(centred)).mean()) or 1.0
         return np.asarray(unit * np.geomspace(*_GRID, int(etas))[::-1])

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from formulations.data import column_names
 from formulations.instance import Instance
 from formulations.partition import Partition
 
@@ -20,10 +19,10 @@ def partition_from_signs(X: Any, y: Any, *, fit_intercept: bool = True, sample_w
     coefficient is zero is called positive.
     """
     instance = Instance(X, y, fit_intercept=fit_intercept, sample_weight=sample_weight)
-    root = np.ones(instance.n_rows) if instance.sample_weight is None else np.sqrt(instance.sample_weight)
-    mean = root**2 / (root @ root) if fit_intercept else np.zeros(instance.n_rows)
+    root = np.sqrt(instance.weights)
+    mean = root**2 / (root @ root) if fit_intercept else np.zeros(len(root))
     A = (instance.X - mean @ instance.X) * root[:, None]
     b = (instance.y - mean @ instance.y) * root
     norms = np.linalg.norm(A, axis=0)
     coef = np.linalg.lstsq(A / np.where(norms > 0, norms, 1.0), b, rcond=None)[0]
-    return Partition.from_labels(["negative" if w < 0 else "positive" for w in coef], column_names(X))
+    return Partition.from_labels(["negative" if w < 0 else "positive" for w in coef], instance.partition.columns)

@@ -153,7 +153,7 @@ def _penalised_rows(instance: Instance) -> tuple[Floats, Floats]:
     The data are shifted by their means where the intercept can absorb it, which keeps the digits of the rest.
     """
     free_intercept = instance.fit_intercept and not instance.penalize_intercept
-    root = np.ones(instance.n_rows) if instance.sample_weight is None else np.sqrt(instance.sample_weight)
+    root = np.sqrt(instance.weights)
     mean = root**2 / (root @ root)
     x_shift, y_shift = (mean @ instance.X, mean @ instance.y) if free_intercept else (0.0, 0.0)
     A, b = (instance.X - x_shift) * root[:, None], (instance.y - y_shift) * root

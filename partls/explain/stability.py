@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -13,8 +13,11 @@ import numpy as np
 
 from formulations.data import Floats
 from formulations.instance import Instance
+from formulations.reweighted_blocks import resamples
+from formulations.rows.blocks import RowBlocks, in_blocks
+from formulations.rows.equivalent_rows import EquivalentRows
 from formulations.signs import SignPattern
-from partls.estimators.shortest import shortest
+from partls.explain.given_rows import matched, on_rows
 from partls.explain.report import SIGN, Report, name, number, percent, table
 from partls.result import Result, Status
 from partls.runtime.blas_threads import single_threaded_blas
@@ -61,14 +64,19 @@ class Stability(Report):
         return f"{n} resample{'s' * (n != 1)} of the rows\n\n" + table(headers, lines, left=(0, 1))
 
 
-def bootstrap(result: Result, *, n_resamples: int = 200, signs: Any = None, n_jobs: int | None = None,
-              random_state: Any = None, progress: bool = False, time_limit: float | None = None) -> Stability:
+def bootstrap(result: Result, *, n_resamples: int = 200, X: Any = None, y: Any = None, sample_weight: Any = None,
+              signs: Any = None, n_jobs: int | None = None, random_state: Any = None, progress: bool = False,
+              time_limit: float | None = None) -> Stability:
     """Return the stability of a result under resampling of rows with replacement.
 
     Row n drawn c times counts c times its own weight, and of several optimal models the shortest is taken, as in a fit
     of the estimator. ``signs`` are kept; without any, those given to the fit are. The draws depend on ``random_state``
     alone, not on ``n_jobs``, the number of resamples fitted at the same time (threads). After ``time_limit`` seconds no
     further resample is begun; ``betas`` has a row for each that was, and there is one at least.
+
+    A result on folded rows needs the rows again: X, y and ``sample_weight`` as they were fitted, in memory, in Dask's
+    blocks or in a Parquet folder. Blocks are drawn from and folded where they lie, several resamples in one pass; the
+    draws then depend on the sizes of the blocks too.
     """
     from joblib import Parallel, delayed
     from sklearn.utils import check_random_state
@@ -77,12 +85,18 @@ def bootstrap(result: Result, *, n_resamples: int = 200, signs: Any = None, n_jo
     limit = nonnegative("time_limit", time_limit)
     end = time.perf_counter() + (np.inf if limit is None else limit)
     fixed = a_priori_signs(result.instance, result.given_signs if signs is None else signs)
-    draws = _draws(check_random_state(random_state), result.instance, n_resamples, end)
+    result = on_rows(result, X, y, sample_weight, call="bootstrap(X=X, y=y)")
+    generator = check_random_state(random_state)
+    if in_blocks(X):
+        blocks = RowBlocks.of(matched(X, result.instance.partition.columns), y, sample_weight)
+        drawn = _folded_draws(result.instance, resamples(blocks, n_resamples, generator, end))
+    else:
+        drawn = _draws(generator, result.instance, n_resamples, end)
     keys = Keyboard()
     # The limit on BLAS threads is the process's own: set it once, around all threads.
     with single_threaded_blas():
         fits = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
-            delayed(_refit)(result, draw, fixed, keys) for draw in draws
+            delayed(_refit)(result, instance, fixed, keys) for instance in drawn
         )
         with _ended_by_ctrl_c(fits, keys):
             rows = list(counted(fits, n_resamples, "resamples", progress))
@@ -90,8 +104,14 @@ def bootstrap(result: Result, *, n_resamples: int = 200, signs: Any = None, n_jo
     return Stability(tuple(_row(result, k, betas[:, k]) for k in range(result.instance.n_groups)), betas)
 
 
-def _draws(generator: Any, instance: Instance, n_resamples: int, end: float) -> Iterator[Floats]:
-    """Yield the weights of the rows in each resample, until the end; one of weightless rows alone is drawn again."""
+def _folded_draws(instance: Instance, drawn: Iterable[EquivalentRows]) -> Iterator[Instance]:
+    """Yield the problem of each resample that has been folded."""
+    for rows in drawn:
+        yield instance.replace(X=rows, y=None, sample_weight=None)
+
+
+def _draws(generator: Any, instance: Instance, n_resamples: int, end: float) -> Iterator[Instance]:
+    """Yield the problem of each resample, until the end; one of weightless rows alone is drawn again."""
     N, own = instance.n_rows, 1.0 if instance.sample_weight is None else instance.sample_weight
     for i in range(n_resamples):
         if i and time.perf_counter() >= end:
@@ -99,7 +119,7 @@ def _draws(generator: Any, instance: Instance, n_resamples: int, end: float) -> 
         weights = np.zeros(N)
         while not weights.any():
             weights = generator.multinomial(N, np.full(N, 1.0 / N)) * own
-        yield weights
+        yield instance.replace(sample_weight=weights)
 
 
 @contextmanager
@@ -115,10 +135,10 @@ def _ended_by_ctrl_c(fits: Generator[Floats, None, None], keys: Keyboard) -> Ite
         raise
 
 
-def _refit(result: Result, weights: Floats, fixed: SignPattern, keys: Keyboard) -> Floats:
+def _refit(result: Result, instance: Instance, fixed: SignPattern, keys: Keyboard) -> Floats:
     own = fixed.values[: result.instance.n_groups]
     with lent(keys):
-        found = solve_instance(result.instance.replace(sample_weight=weights), signs=own, warm_start=result)
+        found = solve_instance(instance, signs=own, warm_start=result)
     if found.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
     return shortest(found, fixed).beta

@@ -10,10 +10,10 @@ from formulations.data import Floats
 from formulations.equivalence import from_coef
 from formulations.errors import counted
 from formulations.partition import Partition
-from partls.estimators.shortest import is_dependent
 from partls.explain.contributions import UNGROUPED, contributions
 from partls.explain.report import EXACT_FIT, ONE_OF_MANY, SIGN, Report, name, number, percent, table
 from partls.result import Result
+from partls.shortest import is_dependent
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def variance_shares(result: Result) -> Floats:
     """
     instance = result.instance
     parts = contributions(instance.X, result.coef, result.intercept, instance.partition).values[:, :-1]
-    weights = np.ones(instance.n_rows) if instance.sample_weight is None else instance.sample_weight
+    weights = instance.weights
     centred = parts - weights @ parts / weights.sum()
     covariances = (weights * centred.sum(axis=1)) @ centred
     shares = np.zeros(instance.n_groups + 1)
@@ -142,7 +142,7 @@ def r_squared(result: Result) -> float:
     An error and a variation of the target that are rounding alone count as zero.
     """
     instance = result.instance
-    weights = np.ones(instance.n_rows) if instance.sample_weight is None else instance.sample_weight
+    weights = instance.weights
     around_mean = weights @ np.square(instance.y - weights @ instance.y / weights.sum())
-    error = weights @ np.square(instance.residual(result.coef, result.intercept))
+    error = instance.squared_error(result.coef, result.intercept)
     return float(1.0 - error / around_mean) if around_mean > result.rounded.residual**2 else 0.0

@@ -190,8 +190,8 @@ class DualPoints:
         """The rows of the data, their columns centred, and those of an L2 penalty: of each group, and the intercept."""
         instance = self._instance
         n, shift = instance.n_columns, self._shift
-        weights = np.ones(instance.n_rows) if instance.sample_weight is None else instance.sample_weight
-        ones = [np.ones(instance.n_rows)] * instance.fit_intercept
+        weights = instance.weights
+        ones = [np.ones(len(weights))] * instance.fit_intercept
         data = np.sqrt(weights)[:, None] * (np.column_stack([instance.X, *ones]) - shift)
         sums = np.zeros((instance.n_groups + 1, len(shift)))
         if instance.eta > 0 and instance.penalty == "l2":

@@ -102,7 +102,7 @@ def document(
 def _fit(result: Result) -> dict[str, Any]:
     instance = result.instance
     residual = instance.residual(result.coef, result.intercept)
-    weights = np.ones(instance.n_rows) if instance.sample_weight is None else instance.sample_weight
+    weights = instance.weights
     return {
         "r_squared": r_squared(result), "rmse": np.sqrt(weights @ np.square(residual) / weights.sum()),
         "largest": np.abs(residual).max(), "n_rows": instance.n_rows, "n_columns": instance.n_columns,

@@ -29,14 +29,14 @@ _SCRIPTS = (
 def write_report(
     model: Any, path: str | os.PathLike[str], *, title: str = "Partitioned Least Squares", target: str = "target",
     within: float = 0.01, time_limit: float | None = 30.0, history: Sequence[SearchState] | None = None,
-    output: int | None = None, units: Units | None = None,
+    output: int | None = None, units: Units | None = None, X: Any = None, y: Any = None, sample_weight: Any = None,
 ) -> Path:
     """Write a self-contained page about a model, and return where it is.
 
     Parameters
     ----------
     model : PartLSRegressor or Result
-        A fitted model, with its training data: one that was loaded from a file has none and is refused.
+        A fitted model. Of one that was fitted to folded rows, or loaded from a file, the rows must be given again.
     path
         The HTML file to write; one of this name is replaced.
     title, target : str
@@ -53,10 +53,12 @@ def write_report(
     units : (array, array), optional
         What was taken from each column and what it was divided by, where they were standardised: the what-if panel is
         then in the columns' own units.
+    X, y, sample_weight : optional
+        The rows of the fit, in memory; y as it was fitted, all its targets included.
     """
     limit = nonnegative("time_limit", time_limit)
     figures = document(
-        Subject.of(model, output, history), title=title, target=target, within=within,
+        Subject.of(model, output, history, X, y, sample_weight), title=title, target=target, within=within,
         time_limit=float("inf") if limit is None else limit, units=units,
     )
     where = Path(path)

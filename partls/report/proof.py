@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from partls.estimators.shortest import is_dependent
 from partls.explain.report import EXACT_FIT, ONE_OF_MANY
 from partls.result import OPTIMAL_GAP, Result, Status, target_size
+from partls.shortest import is_dependent
 
 _STOPPED = {
     Status.TIME_LIMIT: "The search was stopped by its time limit.",

@@ -6,7 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from formulations.errors import InvalidInput
+from formulations.rows.blocks import in_blocks
+from partls.explain import on_rows
 from partls.result import Result
 from partls.runtime.progress import SearchState
 
@@ -22,15 +26,21 @@ class Subject:
     n_jobs: int | None = None
 
     @classmethod
-    def of(cls, model: Any, output: int | None, history: Sequence[SearchState] | None) -> Subject:
-        """Return the subject of a fitted ``PartLSRegressor`` or of a ``Result``."""
+    def of(cls, model: Any, output: int | None, history: Sequence[SearchState] | None, X: Any = None, y: Any = None,
+           sample_weight: Any = None) -> Subject:
+        """Return the subject of a fitted ``PartLSRegressor`` or of a ``Result``, on its rows or those given again."""
+        if in_blocks(X):
+            raise InvalidInput("a report shows single rows: give X and y in memory, for example X.compute()")
         if isinstance(model, Result):
+            model = on_rows(model, X, y, sample_weight, call="write_report(result, path, X=X, y=y)")
             return cls(model, tuple(history or ()), None, _problem(model))
-        if not hasattr(model, "_one_result"):
+        if not hasattr(model, "_result_for"):
             raise InvalidInput(f"a report shows a fitted PartLSRegressor or a Result, not a {type(model).__name__}")
-        result = model._one_result(output)
-        several = isinstance(model.result_, tuple)
-        recorded = model.history_[model._target(output)] if several else model.history_
+        result, y = model._result_for(X, y, sample_weight, output)
+        result = on_rows(result, X, y, sample_weight, call="report(path, X=X, y=y)")
+        recorded = getattr(model, "history_", ())  # a loaded model has none
+        if recorded and np.ndim(model.coef_) == 2:
+            recorded = recorded[model._target(output)]
         settings = {
             name: value for name, value in model.get_params(deep=False).items() if name not in ("groups", "checkpoint")
         }

@@ -12,7 +12,7 @@ from partls.verification.verifier import spelled
 def problem_of(instance: Instance, root: SignPattern) -> Problem:
     """Return the problem's definition under the a-priori signs ``root``."""
     return Problem(
-        instance.n_rows, instance.n_columns, instance.n_groups, instance.eta, instance.penalty, instance.fit_intercept,
+        len(instance.y), instance.n_columns, instance.n_groups, instance.eta, instance.penalty, instance.fit_intercept,
         instance.fit_intercept and instance.penalize_intercept, spelled(root.values[: instance.n_groups]),
     )
 
