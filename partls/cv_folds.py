@@ -49,7 +49,10 @@ def folds_in_blocks(X: Any, y: Any, sample_weight: Any, cv: Any) -> list[Fold]:
         raise InvalidInput("cross-validation needs the rows, and X holds folded ones: give the rows of the data")
     rows = RowBlocks.of(X, y, sample_weight)
     ends = np.cumsum(block_sizes(rows))
-    parts = [part for split in check_cv(cv).split(np.zeros((ends[-1], 1))) for part in split]
+    try:
+        parts = [part for split in check_cv(cv).split(np.zeros((ends[-1], 1))) for part in split]
+    except (TypeError, ValueError) as error:  # such as a splitter that looks at y
+        raise InvalidInput(f"cv={cv!r} cannot split {ends[-1]:,} rows by their numbers alone: {error}") from None
     counts = np.array([_counts(part, ends[-1]) for part in parts])
     moments = fold_counted(rows, [GivenCounts(own) for own in np.split(counts, ends[:-1], axis=1)])
     return [

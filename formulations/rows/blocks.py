@@ -169,7 +169,9 @@ def loaded(block: tuple[Any, Any, Any]) -> Chunk:
 
 
 def _numbers(part: Any) -> Floats:
-    """Return a block of an array or a frame as floats, what is missing as NaN."""
+    """Return a block of an array, a frame or a sparse matrix as floats, what is missing as NaN."""
+    if hasattr(part, "toarray"):
+        part = part.toarray()
     if hasattr(part, "to_numpy"):
         part = part.to_numpy(dtype=np.float64, na_value=np.nan)
     return np.asarray(part, dtype=np.float64)

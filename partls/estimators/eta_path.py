@@ -23,7 +23,7 @@ class EtaPath:
     """The problem of an instance, whose own eta is ignored, for any eta."""
 
     def __init__(self, instance: Instance) -> None:
-        self._penalty, self._n_groups = instance.penalty, instance.n_groups
+        self._penalty, self._n_groups, self._n_rows = instance.penalty, instance.n_groups, instance.n_rows
         self._own_column = instance.fit_intercept and instance.penalize_intercept
         base = (_with_intercept_column(instance) if self._own_column else instance).replace(eta=0.0)
         self._reduction = base.reduction
@@ -35,7 +35,10 @@ class EtaPath:
 
     def solve(self, eta: float, warm_start: Any = None, signs: Any = None, **options: Any) -> Result:
         """Return the optimum for one eta, of the compressed problem; ``restore`` turns it into a model."""
-        problem = Instance(self._A, self._b, self._partition, eta=eta, penalty=self._penalty, fit_intercept=False)
+        problem = Instance(
+            self._A, self._b, self._partition, eta=eta, penalty=self._penalty, fit_intercept=False,
+            folded_from=self._n_rows,
+        )
         fixed = self._signs(problem, signs)
         return shortest(solve_instance(problem, warm_start=warm_start, signs=fixed, **options), fixed)
 

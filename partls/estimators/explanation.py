@@ -74,7 +74,7 @@ class Explained:
         A model fitted to data in blocks, or loaded from a file, needs its rows again: X, y and the weights of the fit,
         in memory, in Dask's blocks or in a Parquet folder.
         """
-        result, y = self._result_for(X, y, sample_weight, output)
+        result, y = self._result_for(X, y, sample_weight, output, call="bootstrap(X=X, y=y)")
         return explain.bootstrap(
             result, n_resamples=n_resamples, X=X, y=y, sample_weight=sample_weight, signs=self.signs,
             n_jobs=n_jobs or self.n_jobs, random_state=self.random_state if random_state is None else random_state,
@@ -97,21 +97,25 @@ class Explained:
         results = self.result_ if isinstance(self.result_, tuple) else (self.result_,)
         return tuple(explain.facts_of(result) for result in results)
 
-    def _one_result(self, output: int | None) -> Result:
+    def _one_result(self, output: int | None, otherwise: str = "") -> Result:
         """Return the result of one target, with its data."""
         check_is_fitted(self)
         if not hasattr(self, "result_"):
-            raise InvalidInput("this model was loaded from a file, which holds no training data: fit it again")
+            told = "this model was loaded from a file, which holds no training data: fit it again"
+            raise InvalidInput(told + otherwise)
         k = self._target(output)
         return self.result_[k] if isinstance(self.result_, tuple) else self.result_
 
-    def _result_for(self, X: Any, y: Any, sample_weight: Any, output: int | None) -> tuple[Result, Any]:
-        """Return the result of one target and that target; a loaded model has one where its rows are given again."""
+    def _result_for(self, X: Any, y: Any, sample_weight: Any, output: int | None, *, call: str) -> tuple[Result, Any]:
+        """Return the result of one target and that target; a loaded model has one where its rows are given again.
+
+        ``call`` shows how they are given.
+        """
         check_is_fitted(self)
         k = self._target(output)
         y = explain.one_target(y, k)
         if X is None or hasattr(self, "result_"):
-            return self._one_result(output), y
+            return self._one_result(output, f", or pass X and y, {call}"), y
         instance = Instance(
             explain.matched(X, self.partition_.columns), y, self.partition_, eta=self.eta, penalty=self.penalty,
             fit_intercept=self.fit_intercept, penalize_intercept=self.penalize_intercept, sample_weight=sample_weight,

@@ -36,8 +36,9 @@ class Subject:
             return cls(model, tuple(history or ()), None, _problem(model))
         if not hasattr(model, "_result_for"):
             raise InvalidInput(f"a report shows a fitted PartLSRegressor or a Result, not a {type(model).__name__}")
-        result, y = model._result_for(X, y, sample_weight, output)
-        result = on_rows(result, X, y, sample_weight, call="report(path, X=X, y=y)")
+        call = "report(path, X=X, y=y)"
+        result, y = model._result_for(X, y, sample_weight, output, call=call)
+        result = on_rows(result, X, y, sample_weight, call=call)
         recorded = getattr(model, "history_", ())  # a loaded model has none
         if recorded and np.ndim(model.coef_) == 2:
             recorded = recorded[model._target(output)]
