@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.rows.blocks import RowBlocks, in_tree, loaded
+from formulations.rows.blocks import RowBlocks, in_tree, loaded, n_rows_of
 from formulations.rows.equivalent_rows import Chunk, EquivalentRows, Moments
 
 _AT_ONCE = 32_768  # rows of a block that are copied at once
@@ -125,7 +125,7 @@ def _join(parts: Sequence[list[Moments]]) -> list[Moments]:
 
 
 def _size(block: tuple[Any, Any, Any]) -> tuple[int, ...]:
-    return (len(block[0]),)
+    return (n_rows_of(block[0]),)
 
 
 def _concatenated(parts: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

@@ -235,9 +235,14 @@ def _beside(values: Any, name: str, X: Any, X_blocks: list[Any]) -> list[Any]:
         if len(blocks) != len(X_blocks):
             raise InvalidInput(f"{name} has {len(blocks)} block(s) but X has {len(X_blocks)}: repartition one of them")
         return blocks
-    lengths = _dask().compute(*[_dask().delayed(len)(block) for block in X_blocks])
+    lengths = _dask().compute(*[_dask().delayed(n_rows_of)(block) for block in X_blocks])
     _refuse_length(name, len(values), sum(lengths))
     return list(np.split(values, np.cumsum(lengths)[:-1]))
+
+
+def n_rows_of(part: Any) -> int:
+    """Return the number of rows of a block: of sparse matrices too, which have no len()."""
+    return int(part.shape[0])
 
 
 def _refuse_length(name: str, length: int, n_rows: int) -> None:
