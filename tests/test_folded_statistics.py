@@ -383,17 +383,18 @@ def test_score_is_that_of_the_rows(source, n_targets, model_of, folder):
     (lambda d: {**d, "y": d["y"][::-1]}, "give the same rows and weights"),
     (lambda d: {**d, "sample_weight": None}, "give the same rows and weights"),
     (lambda d: {**d, "X": d["X"][NAMES].rename(columns={"e": "f"})}, 'X has other columns.*"f", "e"'),
-    (lambda d: {"y": d["y"]}, "given without X"),
+    (lambda d: {"y": d["y"]}, "X and y must be given together"),
+    (lambda d: {"X": d["X"]}, "X and y must be given together"),
+    (lambda d: {"n_resamples": d["X"]}, "n_resamples is not a number but data: name the rows"),
     (lambda d: {**d, "y": d["y"][:-1]}, r"y has 199 value\(s\) but X has 200 row"),
 ])  # fmt: skip
 @pytest.mark.parametrize("state", ["fitted", "loaded"])
 def test_other_rows_than_those_of_the_fit_are_refused(change, told, state, model_of, folder):
     model = model_of("dask frames", 1, state)
     data = {"X": rows()[NAMES], "y": rows()["y"].to_numpy(), "sample_weight": WEIGHTS}
-    if state == "loaded" and told == "given without X":
-        told = FIT_AGAIN
-    with pytest.raises(InvalidInput, match=told):
-        model.bootstrap(2, **change(data))
+    with pytest.raises(InvalidInput, match=told) as refused:
+        model.bootstrap(**{"n_resamples": 2, **change(data)})
+    assert "\n" not in str(refused.value)
 
 
 def test_columns_of_rows_given_again_are_found_by_name(model_of, folder, tmp_path):

@@ -74,6 +74,8 @@ class Explained:
         A model fitted to data in blocks, or loaded from a file, needs its rows again: X, y and the weights of the fit,
         in memory, in Dask's blocks or in a Parquet folder.
         """
+        if hasattr(n_resamples, "shape") and np.ndim(n_resamples):
+            raise InvalidInput("n_resamples is not a number but data: name the rows, bootstrap(X=X, y=y)")
         result, y = self._result_for(X, y, sample_weight, output, call="bootstrap(X=X, y=y)")
         return explain.bootstrap(
             result, n_resamples=n_resamples, X=X, y=y, sample_weight=sample_weight, signs=self.signs,
@@ -113,6 +115,7 @@ class Explained:
         """
         check_is_fitted(self)
         k = self._target(output)
+        explain.refuse_halves(X, y, sample_weight, call)
         y = explain.one_target(y, k)
         if X is None or hasattr(self, "result_"):
             return self._one_result(output, f", or pass X and y, {call}"), y

@@ -4,7 +4,7 @@ Each module makes one kind of report: a value that prints as a table and turns i
 """
 
 from partls.explain.contributions import Contributions, contributions
-from partls.explain.given_rows import confirmed, matched, on_rows, one_target
+from partls.explain.given_rows import confirmed, matched, on_rows, one_target, refuse_halves
 from partls.explain.partition_from_signs import partition_from_signs
 from partls.explain.price import PriceOfConstraint, price_of_constraint
 from partls.explain.sign_certainty import SignCertainty, sign_certainty
@@ -27,6 +27,7 @@ __all__ = [
     "one_target",
     "partition_from_signs",
     "price_of_constraint",
+    "refuse_halves",
     "sign_certainty",
     "summarise",
 ]

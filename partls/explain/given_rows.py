@@ -24,9 +24,8 @@ def on_rows(result: Result, X: Any, y: Any, sample_weight: Any, *, call: str) ->
 
     Folded rows alone are refused; ``call`` is the function that needs the rows, as the message shows it.
     """
+    refuse_halves(X, y, sample_weight, call)
     if X is None:
-        if y is not None or sample_weight is not None:
-            raise InvalidInput(f"{call}: y and sample_weight are given without X: give all that the fit had, or none")
         result.instance.require_rows(call.partition("(")[0], f"pass X and y again, {call}")
         return result
     columns = result.instance.partition.columns
@@ -37,6 +36,14 @@ def on_rows(result: Result, X: Any, y: Any, sample_weight: Any, *, call: str) ->
         X, y, sample_weight = folded, None, None
     given = result.instance.replace(X=X, y=y, sample_weight=sample_weight, columns=columns)
     return confirmed(replace(result, instance=given))
+
+
+def refuse_halves(X: Any, y: Any, sample_weight: Any, call: str) -> None:
+    """Refuse X without y, or y and weights without X; folded rows are told elsewhere that they are not the rows."""
+    if (X is None and (y is not None or sample_weight is not None)) or (
+        X is not None and y is None and not isinstance(X, EquivalentRows)
+    ):
+        raise InvalidInput(f"X and y must be given together, and the weights of the fit with them: {call}")
 
 
 def confirmed(result: Result, file: Path | None = None) -> Result:
