@@ -159,6 +159,14 @@ class Result:
         """``(objective - lower_bound) / objective``; zero when the difference is below 1e-12 of ``||y||^2``."""
         return relative_gap(self.objective, self.lower_bound, target_size(self.instance))
 
+    @property
+    def told_gap(self) -> str:
+        """The gap in words: relative to the objective, or to the target where it counts as zero beside that only."""
+        missing = self.objective - self.lower_bound
+        if self.gap == 0 and missing > OPTIMAL_GAP * self.objective:
+            return f"gap {missing / target_size(self.instance):.0e} of ||y||^2"
+        return f"gap {self.gap:.1e}"
+
     def is_optimal(self, tol: float = OPTIMAL_GAP) -> bool:
         """Return whether the certified gap is at most ``tol``."""
         return self.gap <= tol
@@ -187,7 +195,7 @@ class Result:
     def __str__(self) -> str:
         """Show status, objective, bound and one line per group."""
         work = f"{self.counts['starts']} starts" if "starts" in self.counts else f"{self.n_nodes} nodes"
-        fit = "an exact fit (up to rounding)" if self.rounded.vanishes else f"gap {self.gap:.1e}"
+        fit = "an exact fit (up to rounding)" if self.rounded.vanishes else self.told_gap
         lines = [
             f"{self.status.value} by {self.method}: objective {self.objective:.10g}, {fit}, {work}, "
             f"{self.seconds:.3g} s"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from partls import Instance, PartLSRegressor, explain
 from partls.cli import app
 from partls.plotting import SignCertaintyDisplay
 from partls.report import write_report
+from partls.report.proof import proof
 from tests.oracles import brute_force, sign_constrained
 
 EXACT = "the data are fitted exactly (up to rounding)"
@@ -146,6 +148,17 @@ def test_nearly_exact_fits_are_told_by_what_they_are(part):
     else:
         assert row.increase == pytest.approx(flipped / best - 1, rel=max(1e-6, 1e-21 / part**2))
         assert row.increase > 0.01 and len(certainty.near_ties) == 1
+
+
+def test_a_gap_that_vanishes_beside_the_target_only_is_told_so():
+    """At a residual of 1e-7 of the target, half the objective is nothing beside the target, and yet half of it."""
+    X, y = noisy(1e-7)
+    result = partls.solve(X, y, LABELS, fit_intercept=False)
+    loose = replace(result, lower_bound=result.objective / 2)
+    assert (loose.gap, loose.told_gap) == (0.0, "gap 5e-15 of ||y||^2")
+    assert "gap 5e-15 of ||y||^2" in str(loose) and "gap 5e-15 of ||y||^2" in explain.facts_of(loose).certificate
+    assert "the certified lower bound is within 5e-15 of the target's squared size" in proof(loose, None)["meaning"]
+    assert "the certified lower bound meets its objective" in proof(partls.solve(*noisy(0.1), LABELS), None)["meaning"]
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e-100, 1.0, 1e100, 1e150])

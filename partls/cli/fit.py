@@ -238,7 +238,7 @@ def _show(model: PartLSRegressor, rows: TrainingData, units: str, gap: float) ->
     dropped = f" ({rows.n_dropped:,} with missing values left out)" if rows.n_dropped else ""
     nodes = f"{result.n_nodes:,} node{'s' * (result.n_nodes != 1)}"
     exact = result.rounded.vanishes
-    proved = EXACT_FIT if exact else f"objective {result.objective:.8g}, proven gap {result.gap:.1e}"
+    proved = EXACT_FIT if exact else f"objective {result.objective:.8g}, proven {result.told_gap}"
     colour = "bold yellow" if exit_code(result.status, result.gap, gap) else "bold green"
     show(
         Text(result.status.value, style=colour),

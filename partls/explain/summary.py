@@ -116,7 +116,7 @@ def certificate(result: Result) -> str:
         return f"{said}\n{ONE_OF_MANY}" if is_dependent(result.instance.reduction) else said
     return (
         f"{result.status.value} by {result.method}: objective {result.objective:.10g}, "
-        f"lower bound {result.lower_bound:.10g}, gap {result.gap:.1e}, {work}"
+        f"lower bound {result.lower_bound:.10g}, {result.told_gap}, {work}"
     )
 
 

@@ -33,7 +33,7 @@ class Subject:
             raise InvalidInput("a report shows single rows: give X and y in memory, for example X.compute()")
         if isinstance(model, Result):
             model = on_rows(model, X, y, sample_weight, call="write_report(result, path, X=X, y=y)")
-            return cls(model, tuple(history or ()), None, _problem(model))
+            return cls(model, tuple(history or ()), model.given_signs, _problem(model))
         if not hasattr(model, "_result_for"):
             raise InvalidInput(f"a report shows a fitted PartLSRegressor or a Result, not a {type(model).__name__}")
         call = "report(path, X=X, y=y)"
