@@ -91,7 +91,9 @@ def _shortest_for(result: Result, v: Floats, root: SignPattern) -> tuple[Result,
     signs = reduction.column_signs(round_to_signs(v, reduction.labels, root)).astype(np.float64)
     # Lengths are measured in the data's own units: those of the reduced columns would depend on the weights.
     units = signs * reduction.project(np.ones(instance.n_columns), 1.0)
-    A = np.vstack([reduction.R, reduction.l1[None, :]] if reduction.l1.any() else [reduction.R]) * units
+    A = reduction.R * units
+    if reduction.l1.any():  # the cost counts sizes, whatever their signs
+        A = np.vstack([A, reduction.l1 * np.abs(units)])
     found = shortest_nonnegative(A, A @ (v / units))
     if found is None:
         return result, np.full(instance.n_groups, np.inf)

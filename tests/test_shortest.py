@@ -106,3 +106,18 @@ def test_a_coefficient_too_small_for_the_objective_is_seen_by_its_slope():
     model = PartLSRegressor([0, 1], eta=1e-7, penalty="l1", signs=[1, 1]).fit(X, y)
     assert model.result_.audit().passed
     assert model.coef_[0] == 0.0
+
+
+def test_the_l1_penalty_counts_sizes_in_groups_of_either_sign():
+    """One column rises as the other falls: an effect costs the same on either, and is shortest on both."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(10, 4))
+        X[:, 2] = 1.0 - X[:, 0]
+        y = 3.0 * X[:, 0] + X[:, 1] - X[:, 3] + 0.1 * rng.normal(size=10)
+        model = PartLSRegressor([0, 0, 1, 1], eta=1.0, penalty="l1", signs=[1, -1]).fit(X, y)
+        signs, w, t = np.array([1, 1, -1, -1]), cp.Variable(4), cp.Variable()
+        same = [X @ w + t == model.predict(X), signs @ w == np.abs(model.coef_).sum(), cp.multiply(signs, w) >= 0]
+        least = cp.Problem(cp.Minimize(cp.sum_squares(w)), same).solve(solver=cp.CLARABEL)
+        assert model.coef_ @ model.coef_ == pytest.approx(least, rel=1e-5)
+        assert model.coef_[0] == pytest.approx(-model.coef_[2], rel=1e-9)
