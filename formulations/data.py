@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.errors import InvalidInput
+from formulations.errors import InvalidInput, NotANumber
+from formulations.kinds import (
+    BY_CELL,
+    NUMBERS,
+    TEXT,
+    kind_of,
+    kind_of_cell,
+    refuse_array,
+    refuse_columns,
+    remedy,
+)
+from formulations.whole_numbers import EXACT, may_round, refuse_rounded_in
 
 Floats = NDArray[np.float64]
 
 
 def column_names(X: Any) -> tuple[Any, ...] | None:
-    """Return the column names of a pandas or polars frame as they are, or None for data without names."""
-    names = getattr(X, "columns", None)
+    """Return the column names of a frame of pandas or polars or of Arrow's table, or None for data without names."""
+    names = getattr(X, "column_names", getattr(X, "columns", None))
     return None if names is None or callable(names) else tuple(names)
 
 
 def as_matrix(X: Any, columns: tuple[Any, ...] | None) -> Floats:
     """Return X as a finite (N, M) float64 array; refuse text, gaps and wrong shapes by row and column."""
-    if hasattr(X, "toarray"):  # scipy.sparse: the compressed problem is dense whatever X was
-        X = X.toarray()
-    array = _as_array(X, "X")
+    array = refuse_other_kinds(X, "X", columns)
+    if hasattr(array, "toarray"):  # scipy.sparse: the compressed problem is dense whatever X was
+        array = array.toarray()
+    array = np.asarray(array)
     if array.ndim != 2:
         raise InvalidInput(f"X must be a table of rows and columns, not {array.ndim}-dimensional: reshape it to (n, m)")
     if array.shape[0] == 0 or array.shape[1] == 0:
@@ -38,7 +51,7 @@ def as_matrix(X: Any, columns: tuple[Any, ...] | None) -> Floats:
 
 def as_vector(values: Any, name: str, length: int) -> Floats:
     """Return a finite float64 vector of the given length; a single-column table is accepted as a vector."""
-    array = _as_array(values, name)
+    array = np.asarray(refuse_other_kinds(values, name))
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -50,26 +63,124 @@ def as_vector(values: Any, name: str, length: int) -> Floats:
     return vector
 
 
-def _as_array(values: Any, name: str) -> NDArray[Any]:
-    """Return an array of whatever the user gave; refuse ragged rows, masked entries and dates."""
+def as_numbers(values: Any, name: str) -> Floats:
+    """Return values as floats, what is missing as NaN."""
+    return _as_float(np.asarray(refuse_other_kinds(values, name)), name, column_names(values))
+
+
+def refuse_missing(values: Any, name: str) -> None:
+    """Refuse missing and infinite values, by row and column."""
+    _refuse_non_finite(as_numbers(values, name), name, column_names(values))
+
+
+def refuse_other_kinds(values: Any, name: str, columns: tuple[Any, ...] | None = None) -> Any:
+    """Refuse what is no number, and whole numbers that floating point would round; return lists as an array.
+
+    Missing values pass: they are refused, by row and column, where the numbers are read.
+    """
+    table = _columns_of(values)
+    if table is None:
+        array = values if hasattr(values, "dtype") else _as_array(values, name)
+        _refuse_masked(values, name)
+        _refuse_in(array, name, columns)
+        return array
+    kinds = {label: kind_of(_type(column)) for label, column in table}
+    refuse_columns(name, {label: kind for label, kind in kinds.items() if kind not in (NUMBERS, *BY_CELL)})
+    for label, column in table:
+        _refuse_in(column, name, (label,))
+    return values
+
+
+def _columns_of(values: Any) -> list[tuple[Any, Any]] | None:
+    """Return the columns of a frame of pandas or polars or of Arrow's table with their names, else None."""
+    if hasattr(values, "column_names"):
+        return list(zip(values.column_names, values.columns, strict=True))
+    names = column_names(values)
+    if names is None or not (hasattr(values, "iloc") or hasattr(values, "get_columns")):
+        return None
+    if hasattr(values, "iloc"):
+        return [(name, values.iloc[:, j]) for j, name in enumerate(names)]
+    return list(zip(names, values.get_columns(), strict=True))
+
+
+def _type(column: Any) -> Any:
+    return column.dtype if hasattr(column, "dtype") else column.type  # the latter is Arrow's
+
+
+def _refuse_in(values: Any, name: str, columns: tuple[Any, ...] | None) -> None:
+    """Refuse an array, a column or a sparse matrix that does not hold numbers alone."""
+    kind = kind_of(_type(values))
+    place = name if columns is None or len(columns) != 1 else f"{name}, column {columns[0]!r}"
+    if kind not in (NUMBERS, *BY_CELL):
+        refuse_array(place, kind)
+    elif kind in BY_CELL:
+        cells = np.asarray(values, dtype=object)
+        _refuse_cells(cells, name, columns)
+        refuse_rounded_in(cells, place)
+    elif may_round(_type(values)):
+        refuse_rounded_in(_present(values), place)
+
+
+def _present(column: Any) -> NDArray[Any]:
+    """Return what a column of whole numbers holds, exactly: gaps would make floats of them."""
+    if hasattr(column, "toarray"):  # scipy.sparse
+        return np.asarray(column.data)
+    if isinstance(column, np.ndarray):
+        return column
+    drop = next(getattr(column, name) for name in ("dropna", "drop_nulls", "drop_null") if hasattr(column, name))
+    if re.match("decimal|u?int128", str(_type(column)).lower()):  # which NumPy would take as floats, if at all
+        return np.array(drop().to_pylist() if hasattr(column, "to_pylist") else drop().to_list(), dtype=object)
+    return np.asarray(drop())
+
+
+def _refuse_cells(cells: NDArray[Any], name: str, columns: tuple[Any, ...] | None) -> None:
+    """Refuse the first cell of a type that is no number."""
+    kinds = {cell: kind_of_cell(cell) for cell in set(map(type, cells.flat))}
+    if all(kind == NUMBERS for kind in kinds.values()):
+        return
+    odd = [i for i, cell in enumerate(cells.flat) if kinds[type(cell)] != NUMBERS]
+    first = next((i for i in odd if not _reads_as_number(cells.flat[i])), odd[0])
+    cell = cells.flat[first]
+    position = tuple(int(i) for i in np.unravel_index(first, cells.shape))
+    if columns is not None and len(columns) == 1 and cells.ndim == 1:
+        position = (*position, 0)
+    kind, place = kinds[type(cell)], _place(name, position, columns)
+    if kind == TEXT and _reads_as_number(cell):
+        raise NotANumber(f"{place} is the text {str(cell)[:40]!r}: turn it into a number")
+    raise NotANumber(f"{place} is {str(cell)[:40]!r}, not a number a float can hold: {remedy(kind)}")
+
+
+def _reads_as_number(cell: Any) -> bool:
+    try:
+        float(cell)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
+
+
+def _refuse_masked(values: Any, name: str) -> None:
     if np.ma.is_masked(values):
         raise InvalidInput(f"{name} has masked entries: fill or drop them")
+
+
+def _as_array(values: Any, name: str) -> NDArray[Any]:
+    """Return an array of a list; refuse ragged rows."""
     try:
         array = np.asarray(values)
+    except TypeError:  # dates beside numbers have no type in common
+        array = np.asarray(values, dtype=object)
     except ValueError:
         lengths = [len(row) if hasattr(row, "__len__") else 1 for row in values]
         odd = next((i for i, length in enumerate(lengths) if length != lengths[0]), 0)
         raise InvalidInput(f"{name}, row {odd} has {lengths[odd]} value(s), row 0 has {lengths[0]}") from None
-    if array.dtype.kind in "mM":
-        raise InvalidInput(f"{name} holds dates or durations: turn them into numbers first")
+    if array.dtype.kind == "f" and (np.abs(array) >= EXACT).any():  # whole numbers beside others are rounded by now
+        refuse_rounded_in(np.asarray(values, dtype=object), name)
     return array
 
 
 def _as_float(array: NDArray[Any], name: str, columns: tuple[Any, ...] | None) -> Floats:
-    if np.iscomplexobj(array):
-        raise InvalidInput(f"{name} has complex values; only real numbers are supported")
     try:
-        return np.asarray(array, dtype=np.float64)
+        return np.asarray(_without_na(array), dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         pass
     for position in np.ndindex(array.shape):
@@ -79,6 +190,16 @@ def _as_float(array: NDArray[Any], name: str, columns: tuple[Any, ...] | None) -
             found = f"{_place(name, position, columns)} is {str(array[position])[:40]!r}"
             raise InvalidInput(f"{found}, not a number a float can hold: encode or drop it") from None
     raise InvalidInput(f"{name} cannot be read as numbers (dtype {array.dtype})")
+
+
+def _without_na(array: NDArray[Any]) -> NDArray[Any]:
+    """Return objects with NaN in the place of what pandas calls NA."""
+    if array.dtype.kind != "O":
+        return array
+    cells = [np.nan if type(cell).__name__ == "NAType" else cell for cell in array.flat]
+    plain = np.empty(len(cells), dtype=object)
+    plain[:] = cells
+    return plain.reshape(array.shape)
 
 
 def _refuse_non_finite(array: Floats, name: str, columns: tuple[Any, ...] | None) -> None:

@@ -18,6 +18,10 @@ class InvalidInput(PartLSError, ValueError):  # noqa: N818
     """Data or an option that cannot be used; the message names the row, column or option and what to do."""
 
 
+class NotANumber(InvalidInput, TypeError):  # noqa: N818
+    """A cell of a type that is no number."""
+
+
 class VerificationError(PartLSError, ValueError):
     """A certificate that does not prove what it claims; the message names what fails."""
 

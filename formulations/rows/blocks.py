@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.data import Floats, column_names
-from formulations.errors import InvalidInput, listing
+from formulations.data import Floats, as_numbers, column_names, refuse_other_kinds
+from formulations.errors import InvalidInput
+from formulations.kinds import NUMBERS, OBJECTS, kind_of, refuse_array, refuse_columns
 from formulations.rows.equivalent_rows import Chunk, EquivalentRows, Moments
 from formulations.rows.parquet import parquet_blocks
 
@@ -165,11 +166,12 @@ def _count(test: Callable[[Floats], Any], part: Floats) -> NDArray[np.intp]:
 def loaded(block: tuple[Any, Any, Any]) -> Chunk:
     """Return X, y and the weights of a block as numbers."""
     X, y, weights = block
-    return _numbers(X), _numbers(y), None if weights is None else _numbers(weights)
+    return _numbers(X, "X"), _numbers(y, "y"), None if weights is None else _numbers(weights, "sample_weight")
 
 
-def _numbers(part: Any) -> Floats:
+def _numbers(part: Any, name: str) -> Floats:
     """Return a block of an array, a frame or a sparse matrix as floats, what is missing as NaN."""
+    refuse_other_kinds(part, name)
     if hasattr(part, "toarray"):
         part = part.toarray()
     if hasattr(part, "to_numpy"):
@@ -204,12 +206,10 @@ def _collection_blocks(X: Any, y: Any, sample_weight: Any) -> list[Any]:
 def _refuse_kinds(values: Any, name: str) -> None:
     """Refuse text, dates and other things that are no numbers, column by column where there are names."""
     if values.ndim == 2 and hasattr(values, "columns"):
-        wrong = [column for column, dtype in values.dtypes.items() if getattr(dtype, "kind", "O") not in "biuf"]
-        if wrong:
-            told = listing(wrong, limit=20)
-            raise InvalidInput(f"{name}: {len(wrong)} column(s) hold no numbers: {told}: encode or drop them")
-    elif getattr(values.dtype, "kind", "O") not in "biuf":
-        raise InvalidInput(f"{name} holds {values.dtype}, not numbers: encode or convert it")
+        kinds = {column: kind_of(dtype) for column, dtype in values.dtypes.items()}
+        refuse_columns(name, {column: kind for column, kind in kinds.items() if kind != NUMBERS})
+    else:
+        refuse_array(name, kind_of(values.dtype))
 
 
 def _blocks(values: Any) -> list[Any]:
@@ -224,9 +224,12 @@ def _blocks(values: Any) -> list[Any]:
 def _beside(values: Any, name: str, X: Any, X_blocks: list[Any]) -> list[Any]:
     """Return the blocks of y or of the weights that lie beside those of X."""
     in_memory = not hasattr(values, "__dask_graph__")
-    values = np.asarray(values) if in_memory else values
-    _refuse_kinds(values, name)
-    if not in_memory:
+    if in_memory:
+        kind = kind_of(np.asarray(values).dtype)
+        refuse_array(name, NUMBERS if kind == OBJECTS else kind)
+        values = as_numbers(values, name)
+    else:
+        _refuse_kinds(values, name)
         arrays = hasattr(values, "rechunk") and hasattr(X, "rechunk")
         if arrays and not np.isnan([*X.chunks[0], *values.chunks[0]]).any():  # sizes of blocks are known
             _refuse_length(name, values.shape[0], X.shape[0])

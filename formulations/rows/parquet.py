@@ -11,7 +11,9 @@ import numpy as np
 
 from formulations.data import Floats
 from formulations.errors import InvalidInput, listing
+from formulations.kinds import NUMBERS, kind_of, refuse_columns
 from formulations.rows.equivalent_rows import Chunk
+from formulations.whole_numbers import arrow_floats
 
 
 def parquet_blocks(path: str, y: Any, sample_weight: Any) -> tuple[tuple[str, ...], list[Callable[[], Chunk]]]:
@@ -30,7 +32,8 @@ def parquet_blocks(path: str, y: Any, sample_weight: Any) -> tuple[tuple[str, ..
     for option, name in (("y", y), *([] if sample_weight is None else [("sample_weight", sample_weight)])):
         if not isinstance(name, str) or name not in names:
             raise InvalidInput(f"{option}={name!r} must be a column of {path}: {listing(names, limit=12)}")
-    _refuse_kinds(path, files.schema)
+    kinds = {field.name: kind_of(field.type) for field in files.schema}
+    refuse_columns(path, {name: kind for name, kind in kinds.items() if kind != NUMBERS})
     features = tuple(name for name in names if name not in (y, sample_weight))
     return features, [_Reader(part, files.schema, features, y, sample_weight) for part in fragments]
 
@@ -56,16 +59,4 @@ class _Reader:
 
 
 def _floats(table: Any, name: str) -> Floats:
-    import pyarrow as pa
-
-    return np.asarray(table.column(name).cast(pa.float64(), safe=False).to_numpy())
-
-
-def _refuse_kinds(path: str, schema: Any) -> None:
-    from pyarrow import types
-
-    number = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
-    wrong = [field.name for field in schema if not any(is_kind(field.type) for is_kind in number)]
-    if wrong:
-        told = listing(wrong, limit=20)
-        raise InvalidInput(f"{path}: {len(wrong)} column(s) hold no numbers: {told}: encode or drop them")
+    return np.asarray(arrow_floats(table.column(name), f'column "{name}"').to_numpy())

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from formulations.data import Floats
+from formulations.whole_numbers import arrow_floats
 from partls.cli.missing_values import Gaps
-from partls.cli.tables.whole_numbers import as_floats
+from partls.cli.tables.table import dropped
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,15 +19,8 @@ LARGEST = 1e150  # the squares of a hundred million such values still add up to 
 
 def numbers(batch: pa.RecordBatch, name: str, gaps: Gaps) -> Floats:
     """Return one column as floats, what is missing as NaN, and count what is missing or infinite."""
-    import pyarrow as pa
-
     column = batch.column(batch.schema.get_field_index(name))
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if pa.types.is_integer(column.type):
-        column = as_floats(column, name)
-    elif column.type != pa.float64():
-        column = column.cast(pa.float64(), safe=False)
+    column = arrow_floats(column, f'column "{name}"', dropped(name))
     values: Floats = column.to_numpy(zero_copy_only=False)
     with np.errstate(over="ignore", invalid="ignore"):
         suspicious = not np.isfinite(values @ values)  # one pass that proves most columns whole

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 MISSING = ("error", "drop", "mean")
 MAX_LEVELS, MAX_LETTERS = 1000, 200  # of a text column, and of one of its values
-HOLDS = {"text": "text", "date": "dates", "other": "bytes, lists or records"}
+HOLDS = {
+    "text": "text", "date": "dates", "duration": "durations", "complex": "complex numbers",
+    "other": "bytes, lists or records",
+}
 NO_VALUE = "(missing)"  # the level of a gap in a text column where gaps are filled
 
 
@@ -194,8 +197,8 @@ def _refuse_kinds(table: Table, features: Iterable[str], encode: str | None) -> 
             f'"{name}" holds numbers but for {listing(odd)}: correct these cells, or empty them and say --missing'
             for name, odd in _almost_numbers(table, kinds["text"]).items()
         ]
-    for kind in ("date", "other"):
-        if kind in kinds:
+    for kind in HOLDS:
+        if kind in kinds and kind != "text":
             told = listing(kinds[kind], limit=20)
             problems.append(f"{len(kinds[kind])} column(s) hold {HOLDS[kind]}: {told}; leave them out with --drop")
     if problems:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from formulations.data import Floats, as_matrix, column_names
+from formulations.data import Floats, column_names, refuse_missing, refuse_other_kinds
 from formulations.errors import InvalidInput, listing
 from formulations.instance import Instance
 from formulations.rows.blocks import fold_blocks, in_blocks
@@ -186,14 +189,10 @@ class PartLSRegressor(Explained, CallbackSupport, MultiOutputMixin, RegressorMix
 
     def _validated(self, X: Any, y: Any) -> tuple[Any, Floats]:
         """Return X and y as numbers, column names noted; what is wrong with a frame is told by row and column."""
-        try:
+        with _explained(X=X, y=y):
             X_checked, y = validate_data(
                 self, X, y, accept_sparse="csr", dtype=np.float64, multi_output=True, y_numeric=True
             )
-        except ValueError:
-            if column_names(X) is not None:
-                as_matrix(X, column_names(X))
-            raise
         names = column_names(X)
         if names is not None and all(isinstance(name, str) for name in names):
             self.feature_names_in_ = np.array(names, dtype=object)  # older scikit-learn does not see those of polars
@@ -278,7 +277,8 @@ class PartLSRegressor(Explained, CallbackSupport, MultiOutputMixin, RegressorMix
             raise InvalidInput("X holds no rows: read the Parquet files first, or use the command partls predict")
         names, fitted = column_names(X), getattr(self, "feature_names_in_", None)
         if names is None or fitted is None:
-            return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+            with _explained(X=X):
+                return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         given, known = set(names), set(fitted)
         missing = [name for name in fitted if name not in given]
         unknown = [name for name in names if name not in known]
@@ -287,10 +287,27 @@ class PartLSRegressor(Explained, CallbackSupport, MultiOutputMixin, RegressorMix
         if unknown or len(names) > len(fitted):
             what = listing(unknown) if unknown else "a name twice"
             raise InvalidInput(f"X has {what}, unseen at fit time: leave the columns out that the model does not know")
-        return check_array(X if list(names) == list(fitted) else X[list(fitted)], dtype=np.float64)
+        with _explained(X=X):
+            select = getattr(X, "select", X.__getitem__)  # polars and Arrow, or pandas
+            return check_array(X if list(names) == list(fitted) else select(list(fitted)), dtype=np.float64)
 
     def __sklearn_tags__(self) -> Any:
         """Accept sparse X: the problem is compressed to M + 1 dense rows in any case."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+@contextmanager
+def _explained(**given: Any) -> Iterator[None]:
+    """Refuse what is no number before scikit-learn converts it; what it refuses then is told by row and column."""
+    for name, values in given.items():
+        refuse_other_kinds(values, name, column_names(values))
+    try:
+        yield
+    except (TypeError, ValueError, OverflowError):
+        for name, values in given.items():
+            array = isinstance(values, np.ndarray) and values.dtype.kind != "O"
+            if not (array or values is None or sparse.issparse(values)):
+                refuse_missing(values, name)
+        raise

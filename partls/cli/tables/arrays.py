@@ -79,7 +79,7 @@ def _plain(path: str, key: str, array: Any) -> NDArray[Any]:
 
 
 def _kind(column: NDArray[Any]) -> str:
-    return {"U": "text", "M": "date", "m": "date"}.get(
+    return {"U": "text", "M": "date", "m": "duration", "c": "complex"}.get(
         column.dtype.kind, "number" if column.dtype.kind in "biuf" else "other"
     )
 

@@ -7,11 +7,12 @@ import os
 import re
 import tempfile
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from formulations.errors import InvalidInput
+from formulations.whole_numbers import EXACT, reaches, refuse_rounded
 from partls.cli.tables.spelling import (
     DECIMAL_COMMA,
     checked_delimiter,
@@ -20,7 +21,7 @@ from partls.cli.tables.spelling import (
     found_encoding,
     not_text,
 )
-from partls.cli.tables.table import EXPANSION, Table, kind_of, largest_unpacked
+from partls.cli.tables.table import EXPANSION, Table, dropped, kind_of, largest_unpacked
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -62,6 +63,7 @@ class DelimitedTable(Table):
         self._blank_lines = len(text[: -len(text.lstrip("\r\n"))].splitlines())  # before the header
         self._types: dict[str, pa.DataType] = dict.fromkeys(as_text, pa.string())
         self._blank_rows = False
+        self._exact: set[str] = set()  # columns whose whole numbers beyond 2^53 are known to be floats
         if len(head) < _HEAD and len(text.splitlines()) < 2:
             raise InvalidInput(f"{path} has a header but no rows")
         if self._encoding != "utf-8":
@@ -119,7 +121,27 @@ class DelimitedTable(Table):
             for n_blocks, batch in enumerate(reader):
                 if self._packed:
                     self._refuse_bomb(n_blocks * self._block)
+                for name in batch.schema.names:
+                    if self._may_be_rounded(batch, name):
+                        self._refuse_rounded(name)
                 yield batch
+
+    def _may_be_rounded(self, batch: pa.RecordBatch, name: str) -> bool:
+        """Return whether a column of numbers, not yet looked at as text, has values beyond 2^53."""
+        column = batch.column(name)
+        return name not in self._exact and column.type == "double" and reaches(column, EXACT)
+
+    def _refuse_rounded(self, name: str) -> None:
+        """Refuse a column if its text has a whole number that no float equals."""
+        import pyarrow as pa
+        from pyarrow import compute
+
+        with self._opened(self._stream(), [name], block=_LONGEST, types={name: pa.string()}) as reader:
+            for batch in reader:
+                cells = batch.column(name)
+                long = cells.filter(compute.match_substring_regex(cells, r"^\s*[+-]?\d{16,400}\s*$")).to_pylist()
+                refuse_rounded(map(int, filter(None, long)), f'column "{name}"', dropped(name))
+        self._exact.add(name)
 
     @property
     def share_read(self) -> float | None:
@@ -130,7 +152,8 @@ class DelimitedTable(Table):
 
     @contextmanager
     def _opened(self, source: Any, columns: Sequence[str] | None = None, *, block: int, threads: bool = True,
-                invalid: Any = None) -> Iterator[csv.CSVStreamingReader]:
+                invalid: Any = None, types: Mapping[str, pa.DataType] | None = None
+                ) -> Iterator[csv.CSVStreamingReader]:
         """Parse a source of bytes; what goes wrong with it meanwhile is told in the user's terms.
 
         The source is let go of, not closed: a thread of Arrow that is about to read would find the next file opened
@@ -149,7 +172,8 @@ class DelimitedTable(Table):
             ignore_empty_lines=not self._blank_rows,
         )
         convert = csv.ConvertOptions(
-            strings_can_be_null=True, decimal_point=self._decimal, column_types=self._types, include_columns=columns
+            strings_can_be_null=True, decimal_point=self._decimal, column_types={**self._types, **(types or {})},
+            include_columns=columns
         )
         try:
             with csv.open_csv(source, read, parse, convert) as reader:
@@ -231,7 +255,7 @@ class DelimitedTable(Table):
             name = list(self.kinds)[int(found[1])]
             return InvalidInput(
                 f'{self.path}, column "{name}": "{found[2].rstrip(chr(39))}" is not a number, and the first rows hold '
-                f'numbers; correct it, or leave the column out with --drop "{name}"'
+                f'numbers; correct it, or {dropped(name)}'
             )
         return InvalidInput(f"{self.path} cannot be read ({text})")
 
@@ -254,12 +278,8 @@ class DelimitedTable(Table):
 def _is_long(column: pa.Array) -> bool:
     """Return whether whole numbers are too long for floating point: they are left as they are, for others to judge."""
     import pyarrow as pa
-    from pyarrow import compute
 
-    if not pa.types.is_int64(column.type) or not len(column):
-        return False
-    extremes = compute.min_max(column).as_py()
-    return any(abs(value or 0) > 2**53 for value in extremes.values())
+    return pa.types.is_int64(column.type) and reaches(column, EXACT + 1)
 
 
 class _LongRow(InvalidInput):

@@ -24,7 +24,7 @@ class Table(ABC):
     path
         The file, as messages call it.
     kinds
-        For each column, in the order of the file: "number", "text", "date" or "other".
+        For each column, in the order of the file: "number", "text", "date", "duration", "complex" or "other".
     n_rows
         The number of rows where the file says it, else None.
     hint
@@ -88,6 +88,11 @@ def largest_unpacked(packed: int) -> int:
     return max(UNPACKED, EXPANSION * packed)
 
 
+def dropped(name: str) -> str:
+    """Return what to do with a column that cannot be used."""
+    return f'leave the column out with --drop "{name}"'
+
+
 def kind_of(dtype: pa.DataType) -> str:
     """Return what a type of Arrow holds: numbers (truth values and empty columns included), text, dates or neither."""
     from pyarrow import types
@@ -99,4 +104,6 @@ def kind_of(dtype: pa.DataType) -> str:
         return kind_of(dtype.value_type)
     if types.is_string(dtype) or types.is_large_string(dtype) or types.is_string_view(dtype):
         return "text"
+    if types.is_duration(dtype):
+        return "duration"
     return "date" if types.is_temporal(dtype) else "other"

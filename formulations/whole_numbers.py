@@ -1,0 +1,82 @@
+"""Whole numbers as floating point has them: exact, or refused. One rule for every kind of data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+EXACT = 2**53  # all whole numbers up to here are floats
+_EXACT_TYPES = (int, np.integer, Decimal, Fraction)
+
+
+def may_round(dtype: Any) -> bool:
+    """Return whether a type of numbers has whole numbers beyond 2^53."""
+    name = str(getattr(dtype, "name", None) or dtype).lower()
+    return re.match(r"(sparse\[)?(u?int(64|128)|decimal)", name) is not None
+
+
+def refuse_rounded(values: Iterable[Any], place: str, remedy: str = "leave the column out") -> None:
+    """Refuse values among which is a whole number that no float equals; ``place`` says which column it is."""
+    odd = next((value for value in values if _is_rounded(value)), None)
+    if odd is not None:
+        told = str(int(odd))
+        told = told if len(told) <= 40 else f"{told[:40]}..."
+        raise InvalidInput(
+            f"{place} has whole numbers beyond 2^53, such as {told}, which floating point cannot tell apart: "
+            f"subtract a constant, or {remedy}"
+        )
+
+
+def refuse_rounded_in(values: NDArray[Any], place: str) -> None:
+    """Refuse an array of integers or objects with a whole number that no float equals."""
+    if values.dtype.kind == "O":
+        refuse_rounded(values.flat, place)
+    elif values.dtype.kind in "iu" and values.size and max(int(values.max()), -int(values.min())) > EXACT:
+        refuse_rounded(values[(values > EXACT) | (values < -EXACT)].tolist(), place)
+
+
+def arrow_floats(column: Any, place: str, remedy: str = "leave the column out") -> Any:
+    """Return a column of Arrow's as floats; refuse it if that rounds a whole number, as it does to long identifiers."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_integer(column.type):
+        try:
+            return column.cast(pa.float64())  # refuses all beyond 2^53, in one fast pass
+        except pa.ArrowInvalid:
+            refuse_rounded((value for value in column.to_pylist() if value is not None), place, remedy)
+    floats = column if column.type == pa.float64() else column.cast(pa.float64(), safe=False)
+    if pa.types.is_decimal(column.type) and reaches(floats, EXACT):
+        refuse_rounded((value for value in column.to_pylist() if value is not None), place, remedy)
+    return floats
+
+
+def reaches(column: pa.Array, size: float) -> bool:
+    """Return whether a column of numbers of Arrow's has a value of this size or beyond."""
+    from pyarrow import compute
+
+    extremes = compute.min_max(column).as_py()
+    return any(value is not None and abs(value) >= size for value in extremes.values())
+
+
+def _is_rounded(value: Any) -> bool:
+    """Return whether this is a whole number that no float equals; one beyond all floats is for others to judge."""
+    if not isinstance(value, _EXACT_TYPES) or (isinstance(value, Decimal) and not value.is_finite()):
+        return False
+    size: Any = abs(value)
+    if not EXACT < size < 2**1023:
+        return False
+    whole = int(value)
+    return bool(whole == value) and int(float(whole)) != whole
