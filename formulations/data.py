@@ -78,29 +78,38 @@ def refuse_other_kinds(values: Any, name: str, columns: tuple[Any, ...] | None =
 
     Missing values pass: they are refused, by row and column, where the numbers are read.
     """
-    table = _columns_of(values)
-    if table is None:
+    types = _types_of(values)
+    if types is None:
         array = values if hasattr(values, "dtype") else _as_array(values, name)
         _refuse_masked(values, name)
         _refuse_in(array, name, columns)
         return array
-    kinds = {label: kind_of(_type(column)) for label, column in table}
-    refuse_columns(name, {label: kind for label, kind in kinds.items() if kind not in (NUMBERS, *BY_CELL)})
-    for label, column in table:
-        _refuse_in(column, name, (label,))
+    labels, kinds = column_names(values) or (), {dtype: kind_of(dtype) for dtype in set(types)}
+    refuse_columns(name, {
+        label: kinds[dtype] for label, dtype in zip(labels, types, strict=True)
+        if kinds[dtype] not in (NUMBERS, *BY_CELL)
+    })
+    looked_at = {dtype for dtype in kinds if kinds[dtype] in BY_CELL or may_round(dtype)}
+    for j, (label, dtype) in enumerate(zip(labels, types, strict=True)):
+        if dtype in looked_at:
+            _refuse_in(_column(values, j), name, (label,))
     return values
 
 
-def _columns_of(values: Any) -> list[tuple[Any, Any]] | None:
-    """Return the columns of a frame of pandas or polars or of Arrow's table with their names, else None."""
-    if hasattr(values, "column_names"):
-        return list(zip(values.column_names, values.columns, strict=True))
-    names = column_names(values)
-    if names is None or not (hasattr(values, "iloc") or hasattr(values, "get_columns")):
+def _column(table: Any, j: int) -> Any:
+    """Return one column of a frame of pandas or polars or of Arrow's table."""
+    if hasattr(table, "iloc"):
+        return table.iloc[:, j]
+    return table.to_series(j) if hasattr(table, "to_series") else table.column(j)
+
+
+def _types_of(values: Any) -> list[Any] | None:
+    """Return the types of the columns of a frame of pandas or polars or of Arrow's table, else None."""
+    if column_names(values) is None:
         return None
-    if hasattr(values, "iloc"):
-        return [(name, values.iloc[:, j]) for j, name in enumerate(names)]
-    return list(zip(names, values.get_columns(), strict=True))
+    if hasattr(values, "schema") and hasattr(values, "column_names"):
+        return list(values.schema.types)
+    return list(values.dtypes) if hasattr(values, "dtypes") else None
 
 
 def _type(column: Any) -> Any:

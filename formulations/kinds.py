@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from datetime import date, time, timedelta
 from decimal import Decimal
+from functools import lru_cache
 from numbers import Complex, Real
 from typing import Any
 
@@ -45,6 +46,11 @@ def kind_of(dtype: Any) -> str:
     name = str(getattr(dtype, "name", None) or dtype).lower()
     if name == "category" and hasattr(getattr(dtype, "categories", None), "dtype"):  # of pandas
         return NUMBERS if kind_of(dtype.categories.dtype) == NUMBERS else CATEGORIES
+    return _kind_named(name)
+
+
+@lru_cache(1000)
+def _kind_named(name: str) -> str:
     return next((kind for pattern, kind in _NAMES if re.match(pattern, name)), OBJECTS)
 
 

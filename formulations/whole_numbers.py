@@ -41,9 +41,18 @@ def refuse_rounded(values: Iterable[Any], place: str, remedy: str = "leave the c
 def refuse_rounded_in(values: NDArray[Any], place: str) -> None:
     """Refuse an array of integers or objects with a whole number that no float equals."""
     if values.dtype.kind == "O":
-        refuse_rounded(values.flat, place)
+        refuse_rounded(_large(values), place)
     elif values.dtype.kind in "iu" and values.size and max(int(values.max()), -int(values.min())) > EXACT:
         refuse_rounded(values[(values > EXACT) | (values < -EXACT)].tolist(), place)
+
+
+def _large(objects: NDArray[Any]) -> Iterable[Any]:
+    """Return what may be a whole number beyond 2^53."""
+    try:
+        floats = objects.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return objects.flat
+    return objects[np.abs(floats) >= EXACT].flat
 
 
 def arrow_floats(column: Any, place: str, remedy: str = "leave the column out") -> Any:
