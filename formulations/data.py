@@ -145,8 +145,8 @@ def _present(column: Any) -> NDArray[Any]:
 def _refuse_cells(cells: NDArray[Any], name: str, columns: tuple[Any, ...] | None) -> None:
     """Refuse the first cell of a type that is no number."""
     kinds = {cell: kind_of_cell(cell) for cell in set(map(type, cells.flat))}
-    if all(kind == NUMBERS for kind in kinds.values()):
-        return
+    if cells.ndim not in (1, 2) or all(kind == NUMBERS for kind in kinds.values()):
+        return  # other shapes are refused as such
     odd = [i for i, cell in enumerate(cells.flat) if kinds[type(cell)] != NUMBERS]
     first = next((i for i in odd if not _reads_as_number(cells.flat[i])), odd[0])
     cell = cells.flat[first]
