@@ -7,6 +7,7 @@ import os
 import time
 from collections import Counter
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,10 @@ from partls.strategies.branch_and_bound import branch_and_bound
 from partls.strategies.enumeration import MAX_GROUPS, checked_keep, enumerate_patterns
 from partls.strategies.starts import strategies
 from relaxations import as_relaxation
+from relaxations.active_set import ActiveSetRelaxation
+from relaxations.clock import FINISHING, OutOfTime, until
+from relaxations.kernel import load
+from relaxations.protocol import Relaxation
 
 logger = logging.getLogger(__name__)
 
@@ -198,7 +203,6 @@ def solve_instance(
     checkpoint_interval: float = 10.0, max_open_nodes: int | None = None,
 ) -> Result:
     """Return the global optimum of a validated instance and its proof; the options are those of ``solve``."""
-    began = time.perf_counter()
     method, search = chosen("method", method, METHODS), chosen("search", search, SEARCHES)
     time_limit = nonnegative("time_limit", time_limit)
     gap_tol = nonnegative("gap_tol", 0.0 if gap_tol is None else gap_tol)
@@ -217,6 +221,10 @@ def solve_instance(
         starts=strategies(starts), halves=chosen("halves", halves, HALVES), polish=chosen("polish", polish, POLISHES),
         relaxation=bound, time_limit=time_limit, n_jobs=jobs, progress=progress,
     )
+    if time_limit is not None:
+        _load_kernel(method, bound)
+    began = time.perf_counter()
+    deadline = inf if time_limit is None else began + time_limit
     with keyboard() as keys, single_threaded_blas():
         root = a_priori_signs(instance, signs)
         start = starting_signs(instance, warm_start, root)
@@ -224,11 +232,11 @@ def solve_instance(
             if saved is not None:
                 raise InvalidInput('checkpoint is for branch and bound: use method="bnb" and keep="best"')
             listed = enumerate_patterns(
-                instance, root=root, keep=keep, time_limit=time_limit, max_groups=max_groups, keyboard=keys
+                instance, root=root, keep=keep, deadline=deadline, max_groups=max_groups, keyboard=keys
             )
             result = _finish(
                 instance, root, listed.incumbent, listed.lower_bound, listed.limit, listed.counts, method="enumerate",
-                gap_tol=gap_tol, began=began, solutions=listed.solutions,
+                gap_tol=gap_tol, began=began, deadline=deadline, solutions=listed.solutions,
             )
             return _certified(result, root, proof, gap_tol, time_limit, keys)
         if keep != "best":
@@ -241,11 +249,12 @@ def solve_instance(
             best = alternate(instance, replace(alternating, root=root, start=start, keyboard=keys), began)
             return _finish(
                 instance, root, best.incumbent, best.lower_bound, best.limit, best.counts, method="alternating",
-                gap_tol=gap_tol, began=began, trace=best.trace if trace else (),
+                gap_tol=gap_tol, began=began, deadline=deadline, trace=best.trace if trace else (),
             )
         options = SearchOptions(
             relaxation=bound, branching=rule, best_first=search == "best-first", gap_tol=gap_tol,
-            time_limit=time_limit, node_limit=node_limit, n_jobs=jobs, executor=checked_executor(executor),
+            time_limit=time_limit and max(deadline - time.perf_counter(), 0.0), node_limit=node_limit, n_jobs=jobs,
+            executor=checked_executor(executor),
             progress=progress, root=root, start=start,
             checkpoint=None if saved is None else Checkpoint.of(saved, instance, root, interval),
             max_open_nodes=max_open_nodes, keyboard=keys,
@@ -253,9 +262,20 @@ def solve_instance(
         found = branch_and_bound(instance, options)
         result = _finish(
             instance, root, found.incumbent, found.lower_bound, found.limit, found.counts, method="bnb",
-            gap_tol=gap_tol, began=began,
+            gap_tol=gap_tol, began=began, deadline=deadline,
         )
         return _certified(result, root, proof, gap_tol, time_limit, keys)
+
+
+def _load_kernel(method: str, bound: Relaxation) -> None:
+    """Load what the method will run: compiling it, once per installation, does not count towards a time limit."""
+    if method == "enumerate":
+        load("relaxations.kernel.patterns")
+    if method == "alternating" or isinstance(bound, ActiveSetRelaxation):
+        load("relaxations.kernel.one_node")
+        load("relaxations.kernel.flips")
+    if method in ("auto", "bnb") and isinstance(bound, ActiveSetRelaxation):
+        load("relaxations.kernel.walk")
 
 
 def _certified(
@@ -276,11 +296,14 @@ def _certified(
 
 def _finish(
     instance: Instance, root: SignPattern, incumbent: Incumbent, lower: float, limit: Status | None,
-    counts: Counter[str], *, method: str, gap_tol: float, began: float, solutions: tuple[Solution, ...] = (),
-    trace: tuple[StartTrace, ...] = (),
+    counts: Counter[str], *, method: str, gap_tol: float, began: float, deadline: float,
+    solutions: tuple[Solution, ...] = (), trace: tuple[StartTrace, ...] = (),
 ) -> Result:
-    """Re-solve the answer by orthogonal factorisation, score it on the original data and say what was proved."""
-    v = _polish(instance, root, incumbent)
+    """Re-solve the answer by orthogonal factorisation, score it on the original data and say what was proved.
+
+    A large problem whose time is up keeps the answer as it is.
+    """
+    v = _polish(instance, root, incumbent, deadline)
     coef, intercept = instance.reduction.restore(v)
     objective = instance.objective(coef, intercept)
     # What the reduced problem thinks of the answer shows what rounding did to it, and so to its bounds.
@@ -301,11 +324,15 @@ def _given(instance: Instance, root: SignPattern) -> tuple[int, ...] | None:
     return own if any(own) else None
 
 
-def _polish(instance: Instance, root: SignPattern, incumbent: Incumbent) -> Floats:
+def _polish(instance: Instance, root: SignPattern, incumbent: Incumbent, deadline: float) -> Floats:
     reduction = instance.reduction
     if incumbent.value <= ABSOLUTE_TOLERANCE**2 * float(reduction.z @ reduction.z):
         return incumbent.v  # the residual is rounding alone already
-    again = leaf(reduction, round_to_signs(incumbent.v, reduction.labels, root), incumbent)
+    try:
+        with until(deadline + FINISHING):
+            again = leaf(reduction, round_to_signs(incumbent.v, reduction.labels, root), incumbent)
+    except OutOfTime:
+        return incumbent.v
     return again.v if again.value <= incumbent.value * (1 + 1e-12) else incumbent.v
 
 

@@ -16,6 +16,7 @@ from formulations.instance import Instance
 from formulations.rows.reduction import DEPENDENT, Reduction
 from formulations.signs import SignPattern
 from relaxations import kernel
+from relaxations.clock import check, factorisation, stop_flag
 from relaxations.diagonal import optimal_diagonal
 from relaxations.protocol import Bound, BoundStatus
 from relaxations.safe.least_squares import DEPENDENT_BOX, SafeBound
@@ -55,6 +56,11 @@ class GroupedProblem:
         """Squared norm of the target, in reduced units."""
         return float(self.z @ self.z) + self.reduction.rest
 
+    @property
+    def work(self) -> float:
+        """Multiplications of one factorisation, or of as many pivots as there are columns."""
+        return factorisation(*self.T.shape)
+
     def box(self, upper: float) -> Floats:
         """Return a bound on each |v_j| over the solutions no worse than ``upper``."""
         if not self.passive.all():
@@ -74,6 +80,7 @@ class GroupedProblem:
             self.R, self.z, self.reduction.rest, self.size, self.start, self.box(upper), self.T, state, self.floor,
             _WRONG_SIGN * norm, _TIE * norm, _SLACK * self.floor, not self.passive.all(),
             np.zeros(len(self.point)) if diagonal is None else diagonal, diagonal is not None,
+            stop_flag(self.work),
         )
         return problem
 
@@ -87,13 +94,16 @@ class GroupedProblem:
 def group_columns(reduction: Reduction) -> GroupedProblem:
     """Return the kernel's problem: a triangle, and the tableau of a maximal independent set of its columns.
 
-    The tableau comes from a pivoted orthogonal factor, never from Q = R'R, whose condition is squared.
+    The tableau comes from a pivoted orthogonal factor, never from Q = R'R, whose condition is squared. Raises
+    ``OutOfTime`` between its steps.
     """
     start = np.searchsorted(reduction.labels, np.arange(reduction.n_groups + 1))
     R, z = reduction.R, reduction.z
+    check(factorisation(*R.shape))
     if np.tril(R, -1).any():  # fewer rows than columns
         Q, R = qr(R, mode="economic")
         z = Q.T @ z
+        check(factorisation(*R.shape))
     T, passive, point, condition = _tableau(R, z)
     residual = z - R @ point
     floor = float(residual @ residual) + reduction.rest
@@ -118,6 +128,7 @@ def _tableau(R: Floats, z: Floats) -> tuple[Floats, NDArray[np.bool_], Floats, f
     left = np.abs(np.diag(F))
     rank = int((left > _RANK_TOLERANCE).sum())
     P, A = pivots[:rank], pivots[rank:]
+    check(factorisation(*R.shape))
     inverse = solve_triangular(F[:rank, :rank], np.eye(rank)) if rank else np.zeros((0, 0))
     T = np.zeros((M, M))
     T[np.ix_(P, P)] = -inverse @ inverse.T
@@ -146,6 +157,14 @@ class ActiveSetRelaxation:
     def prepare(self, instance: Instance) -> ActiveSetBounder:
         """Return the bounder of this instance."""
         return ActiveSetBounder(instance.reduction)
+
+
+def quick_floor(grouped: GroupedProblem) -> float:
+    """Return a certified bound (reduced units) on every solution, near that of least squares: no factorisation."""
+    problem = grouped.kernel_problem(grouped.size)._replace(stop=np.zeros(1, np.uint8))
+    free, state = np.zeros(grouped.reduction.n_groups, np.int8), np.empty_like(problem.state)
+    certified = load("relaxations.kernel.one_node").bound_node(problem, free, inf, state)[2]
+    return float(certified) if certified > grouped.reduction.rest else grouped.reduction.rest
 
 
 class OrthogonalBounder:
@@ -199,7 +218,8 @@ class ActiveSetBounder:
         red = self._reduction
         S = np.empty((kernel.tableau.STATE_ROWS, red.n_columns))
         status, value, certified = kernel.one_node.bound_node(
-            self._problem, np.array(signs.values, np.int8), cutoff / red.scale, S
+            self._problem._replace(stop=stop_flag(self._grouped.work)), np.array(signs.values, np.int8),
+            cutoff / red.scale, S,
         )
         if status == kernel.pivoting.UNFINISHED or value - certified > _LOOSE * value + _SLACK * self._grouped.size:
             return self._orthogonal.bound(signs, cutoff=cutoff)

@@ -15,6 +15,7 @@ from formulations.data import Floats
 from formulations.errors import InvalidInput
 from formulations.instance import Instance
 from formulations.signs import SignPattern
+from relaxations.clock import OutOfTime
 
 
 class BoundStatus(Enum):
@@ -98,14 +99,14 @@ def ask(bounder: Bounder, signs: SignPattern, *, cutoff: float = inf, source: st
     """Return the bounder's answer; an exception or an answer that is none becomes a FAILED bound that says so.
 
     A bounder is foreign code: no fault of it may end a search, and none may be hidden. Only ``InvalidInput``, an
-    error of whoever chose the options, passes through.
+    error of whoever chose the options, and ``OutOfTime`` pass through.
     """
     began = time.perf_counter()
     try:
         bound = _checked(bounder.bound(signs, cutoff=cutoff))
         error = "not a number" if isnan(bound.value) else ""
         bound = replace(bound, source=bound.source or source)
-    except InvalidInput:
+    except (InvalidInput, OutOfTime):
         raise
     except Exception as raised:
         error = type(raised).__name__

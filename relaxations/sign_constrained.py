@@ -15,6 +15,7 @@ from scipy.linalg import lapack, qr, solve_triangular
 
 from formulations.data import Floats
 from formulations.rows.reduction import DEPENDENT, Reduction
+from relaxations.clock import check, check_ahead, factorisation
 
 _LARGE = 1e3  # of the target's norm: a coefficient (columns have norm about 1) that costs its row three digits
 _BLOCK = 32  # columns that LAPACK factors at a time
@@ -24,7 +25,8 @@ _GRADIENT = 1e-14  # of the residual's norm: a descent direction below this is r
 def solve_signed(reduction: Reduction, column_signs: NDArray[np.int8], start: Floats | None = None) -> Floats:
     """Return the optimal v under the column signs; zeros are exact and no sign is violated.
 
-    ``start`` (any v) suggests the support to begin with; it changes the time, not the answer's value.
+    ``start`` (any v) suggests the support to begin with; it changes the time, not the answer's value. Raises
+    ``OutOfTime`` between its factorisations.
     """
     return signed_least_squares(reduction.R, reduction.z, reduction.l1, column_signs, start)
 
@@ -59,6 +61,7 @@ def quick_support(A: Floats, z: Floats) -> NDArray[np.bool_]:
         return np.zeros(A.shape[1], bool)
     from scipy.optimize import nnls  # a slow import that most fits do without
 
+    check_ahead(factorisation(*A.shape))  # in one piece, and no other thread runs
     try:
         return np.asarray(nnls(A, z)[0] > 0)
     except RuntimeError:  # too many iterations
@@ -187,6 +190,7 @@ def _stationary(A: Floats, z: Floats, cost: Floats, passive: list[int]) -> Float
         return np.zeros(0)
     if n > A.shape[0]:
         return None
+    check(factorisation(A.shape[0], n))
     columns = A[:, passive]
     # LAPACK itself, as SciPy's wrappers take longer than a small factorisation; below T's diagonal are reflectors.
     factor = lapack.dgeqrf(np.column_stack([columns, z]), lwork=_BLOCK * (n + 1))[0]
@@ -207,6 +211,7 @@ def _independent(A: Floats, columns: NDArray[np.intp], norms: Floats) -> list[in
     columns = columns[norms[columns] > 0]
     if not len(columns):
         return []
+    check(factorisation(A.shape[0], len(columns)))
     _, T, pivots = qr(A[:, columns] / norms[columns], mode="economic", pivoting=True, check_finite=False)
     rank = int((np.abs(np.diag(T)) > DEPENDENT).sum())
     return [int(j) for j in np.sort(columns[pivots[:rank]])]

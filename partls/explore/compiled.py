@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from formulations.signs import SignPattern
 from partls.explore.branching import BranchingRule, number_of_candidates
 from partls.explore.subtree import Exploration, Incumbent, Subtree, Tolerances
 from relaxations import kernel
-from relaxations.active_set import GroupedProblem
+from relaxations.active_set import GroupedProblem, quick_floor
+from relaxations.clock import OutOfTime, stop_flag
 from relaxations.safe.least_squares import SafeBound
 from relaxations.sign_constrained import solve_signed
 
@@ -52,8 +54,8 @@ class CompiledExplorer:
         open_signs = np.zeros((K + 3 + _DOUBTFUL_AT_ONCE, K), np.int8)
         open_values = np.zeros(len(open_signs))
         n_open = kernel.walk.walk(
-            self._problem, rules, self._local.workspace, np.array(subtree.signs.values, np.int8), best, bounds,
-            node_budget, stop, counts, open_signs, open_values,
+            self._problem._replace(stop=stop), rules, self._local.workspace,
+            np.array(subtree.signs.values, np.int8), best, bounds, node_budget, counts, open_signs, open_values,
         )
         if bounds[0] < incumbent.value:
             incumbent = Incumbent(float(bounds[0]), best)
@@ -75,11 +77,24 @@ class CompiledExplorer:
         return diagonal
 
     def certified(self, subtree: Subtree, upper: float) -> float:
-        """Return a certified bound of a subtree: from the kernel if it reaches ``upper``, else by factorisation."""
+        """Return a certified bound of a subtree: from the kernel if it reaches ``upper``, else by factorisation.
+
+        Once the time is up, that of the whole tree's relaxation, which is at hand.
+        """
+        try:
+            return self._certified(subtree, upper)
+        except OutOfTime:
+            return self._floor
+
+    @cached_property
+    def _floor(self) -> float:
+        return quick_floor(self._grouped)
+
+    def _certified(self, subtree: Subtree, upper: float) -> float:
         exact = self._rules._replace(relative=0.0, rounding=0.0, zero=0.0)
         for slack in _CONFIRMED_TO if subtree.bound >= upper else ():
             claim = Incumbent(upper * (1.0 - slack), np.empty(0))
-            confirmed = self._walk(exact, subtree, claim, 0, np.zeros(1, np.uint8)).closed
+            confirmed = self._walk(exact, subtree, claim, 0, stop_flag(self._grouped.work)).closed
             if confirmed < np.inf:  # closed at this cutoff, and so certified
                 return confirmed
         signs = self._grouped.reduction.column_signs(subtree.signs)

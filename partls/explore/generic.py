@@ -17,6 +17,7 @@ from partls.explore.branching import BranchingRule
 from partls.explore.contradiction import check_claim
 from partls.explore.subtree import Exploration, Incumbent, Subtree, Tolerances, round_to_signs, violations
 from relaxations.active_set import ActiveSetBounder, OrthogonalBounder
+from relaxations.clock import OutOfTime
 from relaxations.protocol import Bound, Bounder, BoundStatus, ask
 from relaxations.safe.least_squares import SafeBound
 from relaxations.sign_constrained import solve_signed
@@ -48,20 +49,24 @@ class GenericExplorer:
         """Explore one subtree node by node."""
         out = Exploration(incumbent)
         stack = [subtree]
-        if not hasattr(self._local, "bounder"):
-            self._local.bounder = self._prepare()  # first: it may take until the time is up
-        while stack:
-            if out.counts["nodes"] >= node_budget or stop[0]:
-                out.open = stack
-                return out
-            node = stack.pop()
-            out.counts["nodes"] += 1
-            stack.extend(self._expand(node, out))
+        try:
+            if not hasattr(self._local, "bounder"):
+                self._local.bounder = self._prepare()  # first: it may take until the time is up
+            while stack and out.counts["nodes"] < node_budget and not stop[0]:
+                below = self._expand(stack[-1], out)
+                stack[-1:] = below
+                out.counts["nodes"] += 1
+        except OutOfTime:  # in the middle of a node, which stays open
+            pass
+        out.open = stack
         return out
 
     def certified(self, subtree: Subtree, upper: float) -> float:
         """Return a certified bound of a subtree: the relaxation's own, or by orthogonal factorisation if better."""
-        exact = self._exact(subtree.signs, upper, self._safe.least_squares)[0]
+        try:
+            exact = self._exact(subtree.signs, upper, self._safe.least_squares)[0]
+        except OutOfTime:
+            exact = self._reduction.rest
         return exact if isnan(subtree.bound) else max(exact, subtree.bound)
 
     def _expand(self, node: Subtree, out: Exploration) -> list[Subtree]:

@@ -14,11 +14,13 @@ from formulations.signs import SignPattern
 from partls.explore.subtree import Incumbent, round_to_signs
 from relaxations import kernel
 from relaxations.active_set import GroupedProblem
+from relaxations.clock import OutOfTime, check, factorisation
 from relaxations.sign_constrained import solve_signed
 
 _ROUNDS, _PAIRED, _NEARBY = 20, 3, 8
 _PLENTY = 1.7  # columns per row from which a fair share of the patterns fits exactly
 _PATTERNS, _STEPS = 8, 5  # tried for an exact fit, and factorisations for each
+_HASTY = 3  # steps of the first solution where there is no time for any other
 _INSIDE, _WALL = 10.0, 0.1  # distance of the first point from the walls of its orthant; share kept on the way to one
 
 
@@ -26,6 +28,24 @@ def leaf(reduction: Reduction, signs: SignPattern, start: Incumbent | None = Non
     """Return the optimal solution of one complete pattern, by orthogonal factorisation."""
     v = solve_signed(reduction, reduction.column_signs(signs), None if start is None else start.v)
     return Incumbent(reduction.objective(v) / reduction.scale, v)
+
+
+def hasty_incumbent(reduction: Reduction, root: SignPattern) -> Incumbent:
+    """Return a feasible point without any factorisation: a few steps down the slope, inside one orthant of ``root``."""
+    R, z, half = reduction.R, reduction.z, reduction.l1 / 2
+    v, slope = np.zeros(R.shape[1]), R.T @ z
+    signs = reduction.column_signs(round_to_signs(slope, reduction.labels, root))
+    best = Incumbent(reduction.objective(v) / reduction.scale, v)
+    for _ in range(_HASTY):
+        downhill = np.where((v != 0) | (signs * slope > half), slope - signs * half, 0.0)
+        image = R @ downhill
+        if not image.any():
+            break
+        v = v + (downhill @ downhill) / (image @ image) * downhill
+        v = np.where(v * signs > 0, v, 0.0)
+        best = min(best, Incumbent(reduction.objective(v) / reduction.scale, v), key=lambda found: found.value)
+        slope = R.T @ (z - R @ v)
+    return best
 
 
 def interpolating(reduction: Reduction, root: SignPattern, tolerance: float, is_over: Callable[[], bool]
@@ -82,6 +102,7 @@ def _exact_within(reduction: Reduction, signs: NDArray[np.int_], shortest: Float
 
 def _nearest_exact(A: Floats, z: Floats, point: Floats, metric: Floats) -> Floats | None:
     """Return the x with ``A x = z`` nearest to ``point`` in the norm of ``x / metric``; None for dependent rows."""
+    check(factorisation(*A.shape))
     B = A * metric
     factor, failed = lapack.dpotrf((B @ B.T).T, overwrite_a=True)
     if failed:
@@ -122,7 +143,10 @@ def exact_fit_nearby(reduction: Reduction, root: SignPattern, incumbent: Incumbe
         if k is not None and is_over():
             break
         pattern = signs if k is None else SignPattern((*signs.values[:k], -signs[k], *signs.values[k + 1 :]))
-        best = min(best, leaf(reduction, pattern), key=lambda found: found.value)
+        try:
+            best = min(best, leaf(reduction, pattern), key=lambda found: found.value)
+        except OutOfTime:
+            break
         if best.value <= tolerance:
             break
     return best

@@ -14,7 +14,7 @@ from partls.runtime.interrupts import wait
 
 P = ParamSpec("P")
 T = TypeVar("T")
-GRACE = 0.4  # seconds after the time is up, or Ctrl-C, for what still runs in a thread
+GRACE = 0.2  # seconds after the time is up, or Ctrl-C, for what still runs in a thread
 _POLL = 0.05  # seconds between looks at the clock and the keyboard
 _Task = tuple[Future[Any], Callable[[], Any]]
 

@@ -34,6 +34,7 @@ from partls.search.frontier import Frontier, at_least
 from partls.search.options import SearchOptions, SearchOutcome
 from partls.search.window import window_and_budget
 from relaxations import named
+from relaxations.clock import FINISHING, until
 from relaxations.protocol import is_sequential
 
 logger = logging.getLogger("partls")
@@ -46,6 +47,7 @@ _DEPTH_FIRST_BUDGET, _BEST_FIRST_BUDGET = 512, 32  # nodes per task
 _GENERIC_BUDGET = 8
 _STRONG_PENALTY = "strengthened"  # the relaxation
 _CERTIFYING = 2.0  # seconds for the bounds of subtrees left open; then the root's bound stands for the rest
+_RESERVED = 0.05  # share of a time limit that is kept for them
 _POLL = 0.05  # seconds between looks at the clock while others work
 
 
@@ -76,7 +78,9 @@ class TreeSearch:
         self._native = isinstance(explorers.main, CompiledExplorer)
         self._strengthened = not self._native
         self._proved = 0.0  # a sum of squares and a penalty
-        self._deadline, self._keyboard = deadline, options.keyboard
+        # The last part of the time is for the bounds of what is then open.
+        reserved = min(_CERTIFYING, _RESERVED * options.time_limit) if options.time_limit is not None else 0.0
+        self._deadline, self._end_of_time, self._keyboard = deadline - reserved, deadline, options.keyboard
         self._first_budget = int(np.clip(_FIRST_WORK / len(incumbent.v) ** 2, 64, _STRENGTHEN_AFTER))
         self._budget = _GENERIC_BUDGET
         if self._native:
@@ -158,7 +162,9 @@ class TreeSearch:
         for subtree in self._open:
             if self._is_over():
                 return True
-            bound = max(self._explorers.main.certified(subtree, aim), self._proved)  # as in the estimate it has to meet
+            with until(self._deadline):
+                bound = self._explorers.main.certified(subtree, aim)
+            bound = max(bound, self._proved)  # as in the estimate it has to meet
             if self._gap_closed(bound):
                 closed = min(closed, bound)
             else:  # the kernel's own bound was wrong
@@ -197,13 +203,15 @@ class TreeSearch:
         return make_pool(self._options.executor, self._problem, self._explore, self._options.n_jobs, self._deadline)
 
     def _explore(self, task: Task) -> Exploration:
-        return self._explorers.explore(task, self._stop)
+        with until(self._deadline, self._stop, alarm=False):
+            return self._explorers.explore(task, self._stop)
 
     def _explore_first(self) -> None:
         """Explore a small tree, or the top of a large one, in this thread."""
         budget = min(self._first_budget, self._nodes_left())
         self._take(budget)
-        self._merge(self._explore(Task(self._in_hand[0].subtree, self._incumbent, budget)))
+        with until(self._deadline, self._stop):  # nobody else looks at the clock meanwhile
+            self._merge(self._explore(Task(self._in_hand[0].subtree, self._incumbent, budget)))
 
     def _strengthen_large_tree(self, pool: ExplorerPool | None) -> ExplorerPool | None:
         """Strengthen the bound, once and with nothing in hand; return the crew that goes on, if any."""
@@ -342,15 +350,17 @@ class TreeSearch:
         """Return the lower bound with every open subtree certified, each as far as the others make it matter."""
         bounds = [subtree.bound for subtree in self._open if np.isfinite(subtree.bound)]
         lower = aim = min([self._closed, self._incumbent.value, *bounds])
-        deadline = time.perf_counter() + _CERTIFYING
+        deadline = min(
+            time.perf_counter() + _CERTIFYING, self._end_of_time + FINISHING, self._keyboard.pressed_at + GRACE
+        )
         certified = self._explorers.main.certified
-        for subtree in self._open:
-            if lower <= 0.0:  # a sum of squares and a penalty
-                return 0.0
-            # The whole tree's bound holds for every part of it.
-            if time.perf_counter() > min(deadline, self._keyboard.pressed_at + GRACE):
-                return max(min(lower, certified(Subtree(self._root), aim)), 0.0)
-            lower = min(lower, certified(subtree, aim))
+        with until(deadline):
+            for subtree in self._open:
+                if lower <= 0.0:  # a sum of squares and a penalty
+                    return 0.0
+                if time.perf_counter() > deadline:  # the whole tree's bound holds for every part of it
+                    return max(min(lower, certified(Subtree(self._root), aim)), 0.0)
+                lower = min(lower, certified(subtree, aim))
         return max(lower, 0.0)
 
     def _in_original_units(self, lower: float) -> tuple[float, float]:

@@ -11,6 +11,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from math import inf
 
@@ -20,7 +21,7 @@ from formulations.data import Floats
 from formulations.instance import Instance
 from formulations.signs import SignPattern
 from partls.explore.contradiction import Contradiction, check_claim
-from partls.explore.incumbents import leaf
+from partls.explore.incumbents import hasty_incumbent, leaf
 from partls.explore.subtree import Incumbent
 from partls.result import StartTrace, Status
 from partls.runtime.daemon_threads import DaemonThreads, wait_for, within_reason
@@ -29,6 +30,7 @@ from partls.runtime.progress import Observer, SearchProgress
 from partls.strategies.halves import Halves, NonnegativeHalves, Split
 from partls.strategies.starts import STRATEGIES, Starts
 from relaxations.active_set import ActiveSetRelaxation, OrthogonalBounder
+from relaxations.clock import OutOfTime, until
 from relaxations.protocol import Bound, Bounder, Relaxation, ask
 
 logger = logging.getLogger("partls")
@@ -77,6 +79,19 @@ def alternate(instance: Instance, options: AlternatingOptions, began: float) -> 
         flat = Incumbent(reduction.rest, np.zeros(reduction.n_columns))
         return AlternatingOutcome(flat, flat.value, None, Counter({"starts": 0}), ())
     deadline = inf if options.time_limit is None else began + options.time_limit
+    with until(deadline):
+        try:
+            return _alternate(instance, options, root, began, deadline)
+        except OutOfTime:  # before the first start
+            return AlternatingOutcome(
+                hasty_incumbent(reduction, options.start or root), reduction.rest, Status.TIME_LIMIT,
+                Counter({"starts": 0}), (),
+            )
+
+
+def _alternate(instance: Instance, options: AlternatingOptions, root: SignPattern, began: float, deadline: float
+               ) -> AlternatingOutcome:
+    reduction = instance.reduction
 
     def is_over() -> bool:
         options.keyboard.listen()
@@ -115,13 +130,19 @@ def _bounder_and_bound(instance: Instance, relaxation: Relaxation, root: SignPat
 
 
 def _least_squares_bound(instance: Instance, root: SignPattern) -> float:
-    return max(OrthogonalBounder(instance.reduction).bound(root).value / instance.reduction.scale, 0.0)
+    try:
+        return max(OrthogonalBounder(instance.reduction).bound(root).value / instance.reduction.scale, 0.0)
+    except OutOfTime:
+        return instance.reduction.rest
 
 
 def _settled(split: Split, best: Incumbent) -> Incumbent:
     """Return a point at least as good in which no group rests at zero that would rather be on either side."""
     while split.asleep(best.v):
-        again = leaf(split.reduction, split.signs(best.v), best)
+        try:
+            again = leaf(split.reduction, split.signs(best.v), best)
+        except OutOfTime:
+            break
         if not again.value < best.value * (1 - 1e-12):
             break
         best = again
@@ -168,8 +189,9 @@ class _Run:
         self._deadline = inf if options.time_limit is None else began + options.time_limit
         self._numbers = iter(range(options.n_starts))  # each is handed out once
         self._local = threading.local()
-        # Foreign code may hang: it runs where it can be left behind.
-        self._is_simple = options.n_jobs == 1 and isinstance(options.relaxation, ActiveSetRelaxation)
+        # Foreign code may hang, or solve for longer than there is time: it runs where it can be left behind.
+        quick = options.halves == "nnls" or options.time_limit is None
+        self._is_simple = options.n_jobs == 1 and quick and isinstance(options.relaxation, ActiveSetRelaxation)
 
     def run(self, lower: float) -> None:
         """Make every start, or as many as the time limit and the keyboard allow."""
@@ -200,13 +222,20 @@ class _Run:
         for number in self._numbers:
             if number and self._is_late():
                 return
-            self._attempt(number)
+            try:
+                self._attempt(number)
+            except OutOfTime:  # its best point so far counts
+                self._is_late()
+                return
             yield
 
     def _in_threads(self) -> Iterator[None]:
         """Let every thread do so while this one watches the keyboard, and yield now and then."""
         pool = DaemonThreads(self._options.n_jobs)
-        left = {pool.submit(lambda: deque(self._in_turn(), maxlen=0)) for _ in range(self._options.n_jobs)}
+        left = {
+            pool.submit(copy_context().run, lambda: deque(self._in_turn(), maxlen=0))
+            for _ in range(self._options.n_jobs)
+        }
         try:
             while left and not self._is_late():
                 wait(left, _POLL)

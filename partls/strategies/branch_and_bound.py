@@ -12,13 +12,20 @@ import numpy as np
 from formulations.instance import Instance
 from formulations.signs import SignPattern
 from partls.explore.explorers import SearchProblem, is_native
-from partls.explore.incumbents import compiled_incumbent, exact_fit_nearby, interpolating, leaf, plain_incumbent
+from partls.explore.incumbents import (
+    compiled_incumbent,
+    exact_fit_nearby,
+    hasty_incumbent,
+    interpolating,
+    leaf,
+    plain_incumbent,
+)
 from partls.explore.subtree import Incumbent, Tolerances, round_to_signs
-from partls.result import ABSOLUTE_TOLERANCE
+from partls.result import ABSOLUTE_TOLERANCE, Status
 from partls.search.options import SearchOptions, SearchOutcome
 from partls.search.tree import TreeSearch
-from relaxations import kernel
 from relaxations.active_set import ActiveSetRelaxation, GroupedProblem, group_columns
+from relaxations.clock import OutOfTime, until
 
 _NO_LOCAL_SEARCH = 12  # groups: smaller trees need no incumbent to start with
 _EXACT_FIT = 0.1 * ABSOLUTE_TOLERANCE  # of the target's squared norm: what solutions that fit exactly leave
@@ -34,28 +41,31 @@ def branch_and_bound(instance: Instance, options: SearchOptions) -> SearchOutcom
     if not len(reduction.R):  # no column has any effect: zero coefficients are as good as any
         flat = Incumbent(reduction.rest, np.zeros(reduction.n_columns))
         return SearchOutcome(flat, flat.value, None, Counter({"nodes": 0}))
-    limit = inf if options.time_limit is None else options.time_limit
-    exact_fit = interpolating(reduction, root, _EXACT_FIT * size, _clock(options, began + limit))
-    if exact_fit is not None:
-        return SearchOutcome(exact_fit, 0.0, None, Counter({"nodes": 0}))
-    grouped = group_columns(reduction)
-    native = isinstance(options.relaxation, ActiveSetRelaxation) and is_native(grouped)
-    if native and options.time_limit is not None:  # what may have to be compiled does not count
-        _ = kernel.flips, kernel.walk
-    deadline = time.perf_counter() + limit
-    incumbent = _first_incumbent(grouped, root, options, tolerances, native, deadline)
-    problem = SearchProblem(instance, options.relaxation, options.branching, tolerances, incumbent.value)
-    search = TreeSearch(problem, problem.explorers(grouped), options, incumbent, root, deadline)
-    if options.checkpoint is not None and (state := options.checkpoint.load(root)) is not None:
-        search.resume(state, leaf(reduction, state.signs))
+    deadline = inf if options.time_limit is None else began + options.time_limit
+    try:
+        with until(deadline):
+            is_over = _clock(options, deadline)
+            exact_fit = interpolating(reduction, root, _EXACT_FIT * size, is_over)
+            if exact_fit is not None:
+                return SearchOutcome(exact_fit, 0.0, None, Counter({"nodes": 0}))
+            grouped = group_columns(reduction)
+            incumbent = _first_incumbent(grouped, root, options, tolerances, is_over)
+            problem = SearchProblem(instance, options.relaxation, options.branching, tolerances, incumbent.value)
+            search = TreeSearch(problem, problem.explorers(grouped), options, incumbent, root, deadline)
+            if options.checkpoint is not None and (state := options.checkpoint.load(root)) is not None:
+                search.resume(state, leaf(reduction, state.signs))
+    except OutOfTime:  # before there is a tree: a checkpoint stays as it is
+        return SearchOutcome(
+            hasty_incumbent(reduction, options.start or root), reduction.rest, Status.TIME_LIMIT, Counter({"nodes": 0})
+        )
     return search.run()
 
 
 def _first_incumbent(grouped: GroupedProblem, root: SignPattern, options: SearchOptions, tolerances: Tolerances,
-                     native: bool, deadline: float) -> Incumbent:
+                     is_over: Callable[[], bool]) -> Incumbent:
     """Return a feasible solution to start from."""
-    reduction, is_over = grouped.reduction, _clock(options, deadline)
-    relaxed = grouped.point
+    reduction, relaxed = grouped.reduction, grouped.point
+    native = isinstance(options.relaxation, ActiveSetRelaxation) and is_native(grouped)
     candidates = [round_to_signs(relaxed, reduction.labels, root)]
     candidates += [options.start] if options.start is not None else []
     if native and len(root.undecided) <= _NO_LOCAL_SEARCH and options.time_limit is None and options.node_limit is None:
@@ -64,7 +74,10 @@ def _first_incumbent(grouped: GroupedProblem, root: SignPattern, options: Search
         found = compiled_incumbent(grouped, root, candidates)
         wide = grouped.R.shape[0] < grouped.R.shape[1] and found.value > tolerances.zero
         return exact_fit_nearby(reduction, root, found, tolerances.zero, is_over) if wide else found
-    return plain_incumbent(reduction, root, candidates, relaxed, is_over)
+    try:
+        return plain_incumbent(reduction, root, candidates, relaxed, is_over)
+    except OutOfTime:
+        return hasty_incumbent(reduction, candidates[-1])
 
 
 def _clock(options: SearchOptions, deadline: float) -> Callable[[], bool]:

@@ -19,12 +19,13 @@ from formulations.errors import InvalidInput
 from formulations.instance import Instance
 from formulations.rows.reduction import Reduction
 from formulations.signs import SignPattern
-from partls.explore.incumbents import leaf
+from partls.explore.incumbents import hasty_incumbent, leaf
 from partls.explore.subtree import Incumbent, Tolerances
 from partls.result import Solution, Status
 from partls.runtime.interrupts import Keyboard
 from relaxations import kernel
-from relaxations.active_set import GroupedProblem, group_columns
+from relaxations.active_set import GroupedProblem, group_columns, quick_floor
+from relaxations.clock import OutOfTime, stop_flag, until
 from relaxations.safe.least_squares import SafeBound
 from relaxations.sign_constrained import solve_signed
 
@@ -113,8 +114,8 @@ class PatternSolver:
         kept = np.zeros((len(patterns) if coefs else 0, M))
         best = np.full(1 + M, np.inf)
         kernel.patterns.complete_patterns(
-            self._problem, self._workspace, prefix, tail, values, certified, best, kept,
-            np.zeros(nodes.N_COUNTS, np.int64),
+            self._problem._replace(stop=stop_flag(self._grouped.work)), self._workspace, prefix, tail, values, certified,
+            best, kept, np.zeros(nodes.N_COUNTS, np.int64),
         )
         if not self._grouped.reliable:  # what is rounded in a gradient is priced by boxes no longer small
             certified -= _GRADIENT * np.sqrt(values) * self._problem.box.sum()
@@ -124,13 +125,16 @@ class PatternSolver:
         """Solve each pattern by orthogonal factorisation: the L1 penalty and nearly dependent columns."""
         reduction = self.reduction
         coefs = np.zeros((len(patterns), reduction.n_columns))
-        values, certified = np.empty(len(patterns)), np.empty(len(patterns))
+        values, certified = np.full(len(patterns), inf), np.full(len(patterns), -inf)
         for i, pattern in enumerate(patterns):
             self._keyboard.check()
             signs = reduction.column_signs(SignPattern(tuple(pattern.tolist())))
-            coefs[i] = solve_signed(reduction, signs, coefs[i - 1])
-            values[i] = reduction.objective(coefs[i]) / reduction.scale
-            certified[i] = self._safe.value(coefs[i], signs, values[i])
+            try:
+                coefs[i] = solve_signed(reduction, signs, coefs[i - 1])
+                values[i] = reduction.objective(coefs[i]) / reduction.scale
+                certified[i] = self._safe.value(coefs[i], signs, values[i])
+            except OutOfTime:
+                break
         i = int(np.argmin(values))
         return Block(patterns, values, certified, coefs, Incumbent(float(values[i]), coefs[i]))
 
@@ -190,12 +194,21 @@ class EnumerationOutcome:
 
 
 def enumerate_patterns(instance: Instance, *, root: SignPattern | None = None, keep: str | int = "best",
-                       time_limit: float | None = None, max_groups: int = MAX_GROUPS,
+                       deadline: float = inf, max_groups: int = MAX_GROUPS,
                        keyboard: Keyboard | None = None) -> EnumerationOutcome:
     """Return the optimum over all sign patterns and the best ``keep`` solutions ("best", "all" or a number)."""
+    reduction, root = instance.reduction, root or SignPattern.free(instance.reduction.n_groups)
+    try:
+        with until(deadline):
+            solver = PatternSolver(reduction, root, keyboard, deadline)
+            return _enumerate(instance, solver, keep, max_groups)
+    except OutOfTime:  # before the first pattern
+        counts = Counter({"nodes": 0, "leaves": 0})
+        return EnumerationOutcome(hasty_incumbent(reduction, root), reduction.rest, Status.TIME_LIMIT, counts, ())
+
+
+def _enumerate(instance: Instance, solver: PatternSolver, keep: str | int, max_groups: int) -> EnumerationOutcome:
     reduction = instance.reduction
-    deadline = inf if time_limit is None else time.perf_counter() + time_limit
-    solver = PatternSolver(reduction, root or SignPattern.free(reduction.n_groups), keyboard, deadline)
     n_kept = checked_keep(keep, solver.n_patterns)
     if solver.n_groups > max_groups:
         raise InvalidInput(_too_many(solver, max_groups))
@@ -204,6 +217,8 @@ def enumerate_patterns(instance: Instance, *, root: SignPattern | None = None, k
     try:
         for block in solver.blocks(coefs=n_kept > 0):
             best = min(best or block.best, block.best, key=_by_value)
+            if not np.isfinite(block.values).all():  # cut short
+                solver.check()
             solver.confirm(block, _cutoff(best, kept, block, n_kept))
             best = min(best, block.best, key=_by_value)
             lower = min(lower, float(block.certified.min()))
@@ -213,9 +228,9 @@ def enumerate_patterns(instance: Instance, *, root: SignPattern | None = None, k
                 solver.check()
     except KeyboardInterrupt:
         limit = Status.INTERRUPTED
-    except TimeoutError:
+    except (TimeoutError, OutOfTime):
         limit = Status.TIME_LIMIT
-    if best is None:
+    if best is None or not best.value < inf:
         best = leaf(reduction, SignPattern(tuple(s or 1 for s in solver._root.values)))
     if done < solver.n_patterns:
         lower = min(lower, _root_bound(solver, best.value))
@@ -249,8 +264,8 @@ def _too_many(solver: PatternSolver, max_groups: int) -> str:
     sampled = min(_SAMPLE_GROUPS, K)
     next(solver.blocks(block_groups=sampled))  # compiles, and fills caches
     began = time.perf_counter()
-    next(solver.blocks(block_groups=sampled))
-    seconds = (time.perf_counter() - began) * 2.0 ** min(K - sampled, 1000)
+    solved = len(next(solver.blocks(block_groups=sampled)).values)  # fewer than 2^sampled of a large problem
+    seconds = (time.perf_counter() - began) / solved * 2.0 ** min(K, 1000)
     return (
         f"2^{K} sign patterns are too many to enumerate (limit 2^{max_groups}; about {_duration(seconds)} here): "
         'use the method "bnb", which proves the same optimum, or, in Python, raise max_groups'
@@ -297,4 +312,7 @@ def _solution(instance: Instance, pattern: tuple[int, ...], v: Floats) -> Soluti
 
 def _root_bound(solver: PatternSolver, upper: float) -> float:
     signs = solver.reduction.column_signs(solver._root)
-    return solver._safe.value(solve_signed(solver.reduction, signs), signs, upper)
+    try:
+        return solver._safe.value(solve_signed(solver.reduction, signs), signs, upper)
+    except OutOfTime:
+        return quick_floor(solver._grouped) if solver._grouped.reliable else solver.reduction.rest

@@ -19,6 +19,7 @@ from formulations.rows.reduction import Reduction
 from formulations.signs import SignPattern
 from relaxations import kernel
 from relaxations.active_set import ActiveSetBounder
+from relaxations.clock import stop_flag
 from relaxations.sign_constrained import solve_signed
 
 _DEPENDENT = 1e-11  # of the largest combined column: what is left of one that repeats others
@@ -139,6 +140,7 @@ class NonnegativeHalves:
             return self._descend_within(signs, v)
         problem, workspace = self._flipping
         best, bounds = np.zeros(len(v)), np.array([np.inf, np.inf])
+        problem = problem._replace(stop=stop_flag(self._bounder.grouped.work))
         kernel.flips.improve(problem, workspace, np.array(signs.values, np.int8), best, bounds, _FLIP_ROUNDS, 0)
         return best
 

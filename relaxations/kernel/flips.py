@@ -97,7 +97,7 @@ def flip(problem: Problem, ws: Workspace, first: int, second: int, best: Any, bo
 def improve(problem: Problem, ws: Workspace, signs: Any, best: Any, bounds: Any, n_rounds: int, n_paired: int) -> None:
     """Solve the leaf of ``signs``, then descend by flips of one group and of pairs of the cheapest groups.
 
-    ``bounds[0]`` and ``best`` receive the best objective and its coefficients.
+    ``bounds[0]`` and ``best`` receive the best objective and its coefficients; they do if the work is stopped, too.
     """
     counts = np.zeros(N_COUNTS, np.int64)
     K = signs.size
@@ -111,6 +111,8 @@ def improve(problem: Problem, ws: Workspace, signs: Any, best: Any, bounds: Any,
     n_paired = min(n_paired, K)
     for _ in range(n_rounds):
         before = ws.value[0]
+        if problem.stop[0] != 0:
+            break
         for trial in range(K + n_paired * n_paired):
             first = second = trial
             if trial >= K:  # pairs, once no single flip has paid, of the groups that were cheapest to flip
@@ -123,6 +125,8 @@ def improve(problem: Problem, ws: Workspace, signs: Any, best: Any, bounds: Any,
                 if b >= a:
                     continue
                 first, second = order[a], order[b]
+            if problem.stop[0] != 0:
+                break
             value = flip(problem, ws, first, second, best, bounds)
             if trial < K:
                 values[trial] = value

@@ -97,7 +97,7 @@ def let_in(problem: Problem, ws: Workspace, level: int) -> None:
         refresh(problem, ws.T[level], ws.S[level])
         status, n, _ = dual_steps(problem, ws.T[level], ws.U[SCRATCH], ws.C[SCRATCH], 0, ws.S[level], 0.0, np.inf)
         own_tableau(ws, level, level, SCRATCH, n)
-        if status == SOLVED:
+        if status == SOLVED or problem.stop[0] != 0:
             break
 
 
@@ -193,15 +193,18 @@ def complete_patterns(problem: Problem, ws: Workspace, signs: Any, groups: Any, 
     """Solve all 2^m completions of ``signs`` over the undecided ``groups``.
 
     Leaf number b has group ``groups[i]`` negative where bit ``m - 1 - i`` of b is set. ``best`` is (best value, its
-    coefficients). The last level is solved on pending pivots, without a tableau of its own.
+    coefficients). The last level is solved on pending pivots, without a tableau of its own. Work that is stopped leaves
+    values of inf.
     """
     m = groups.size
     solve_prefix(problem, ws, signs)
+    for b in range(values.size):
+        values[b], certified[b] = np.inf, -np.inf
     if m == 0:
         record(problem, ws.S[0], ws.scratch, 0, values, certified, best, coefs)
     sides = np.zeros(m + 1, np.int64)
     level, leaf = 0, 0
-    while leaf < values.size and m > 0:
+    while leaf < values.size and m > 0 and problem.stop[0] == 0:
         if sides[level] == 2:
             sides[level] = 0
             level -= 1

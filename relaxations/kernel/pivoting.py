@@ -154,7 +154,8 @@ def dual_steps(problem: Problem, T: Any, U: Any, C: Any, n: int, S: Any, value: 
     """Restore the signs required by S from a dual feasible point; return (status, pending pivots, value).
 
     SOLVED: the optimum under those signs. PRUNED: the value has passed the cutoff. UNFINISHED: the pending
-    pivots are used up; materialise and go on. The first n pending pivots are there already.
+    pivots are used up; materialise and go on, unless the work is to stop, where the value is a bound already. The
+    first n pending pivots are there already.
     """
     while True:
         if value + disjunction(problem, S) > cutoff:
@@ -162,6 +163,8 @@ def dual_steps(problem: Problem, T: Any, U: Any, C: Any, n: int, S: Any, value: 
         i = worst_violation(S, problem.tolerance, U[MAX_PENDING + 2])
         if i < 0:
             return SOLVED, n, value
+        if problem.stop[0] != 0:
+            return UNFINISHED, n, value
         status, n, value = raise_multiplier(i, problem, T, U, C, n, S, value, cutoff)
         if value > cutoff:
             return PRUNED, n, value
@@ -194,7 +197,7 @@ def solve_node(problem: Problem, signs: Any, cutoff: float, T: Any, T_passive: A
         if status == PRUNED and certified >= cutoff:
             return PRUNED, certified, certified
         materialise(T, T, U, C, n, S)
-        if status == SOLVED:
+        if status == SOLVED or problem.stop[0] != 0:
             break
         cutoff = np.inf if status == PRUNED else cutoff
     for a in range(S.shape[1]):

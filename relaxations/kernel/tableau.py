@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numba
 
-from relaxations.kernel.compilation import compiled, flag, integer, integers, matrix, real, vector
+from relaxations.kernel.compilation import bytes_t, compiled, flag, integer, integers, matrix, real, vector
 
 # Rows of a node's state: the tableau's diagonal; the coefficient of a passive and the gradient of an active
 # column; the sign required of a passive and of an active column (0: undecided); 1 if passive.
@@ -50,10 +50,12 @@ class Problem(NamedTuple):
     dependent: bool  # whether some undecided columns may stay out of the passive set
     D: Any  # diagonal below R'R, whose rises add up over undecided groups; used if ``strengthened``
     strengthened: bool
+    stop: Any  # one number, which is not zero once the work is to end
 
 
 problem_t = numba.types.NamedTuple(
-    [matrix, vector, real, real, integers, vector, matrix, matrix, real, real, real, real, flag, vector, flag], Problem
+    [matrix, vector, real, real, integers, vector, matrix, matrix, real, real, real, real, flag, vector, flag,
+     bytes_t], Problem
 )
 trial_t = (matrix, matrix, vector, integer, matrix)  # T, U, C, n, S
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from relaxations.kernel.compilation import bytes_t, compiled, integer, integers, real, signs_t, signs_table, vector
+from relaxations.kernel.compilation import compiled, integer, integers, real, signs_t, signs_table, vector
 from relaxations.kernel.node import (
     DOUBTFUL,
     LEAVES,
@@ -136,9 +136,9 @@ def branch(problem: Problem, rules: Rules, ws: Workspace, level: int, n: int, on
     return DESCENDED
 
 
-@compiled(integer, problem_t, rules_t, workspace_t, signs_t, vector, vector, integer, bytes_t, integers, signs_table,
-          vector, entry=True)
-def walk(problem: Problem, rules: Rules, ws: Workspace, signs: Any, best: Any, bounds: Any, budget: int, stop: Any,
+@compiled(integer, problem_t, rules_t, workspace_t, signs_t, vector, vector, integer, integers, signs_table, vector,
+          entry=True)
+def walk(problem: Problem, rules: Rules, ws: Workspace, signs: Any, best: Any, bounds: Any, budget: int,
          counts: Any, open_signs: Any, open_values: Any) -> int:
     """Explore the subtree of ``signs`` depth-first; return how many open subtrees are left in ``open_signs``.
 
@@ -170,7 +170,7 @@ def walk(problem: Problem, rules: Rules, ws: Workspace, signs: Any, best: Any, b
             ws.later_group[level] = -1
             counts[NODES] += 1
         else:
-            if counts[NODES] - first >= budget or stop[0] != 0:
+            if counts[NODES] - first >= budget or problem.stop[0] != 0:
                 break
             n = rank_candidates(problem, ws, level, rules.ranking, rules.n_candidates)
         if n > 0:

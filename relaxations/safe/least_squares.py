@@ -17,6 +17,7 @@ from scipy.linalg import qr, solve_triangular
 
 from formulations.data import Floats
 from formulations.rows.reduction import DEPENDENT, Reduction
+from relaxations.clock import check, factorisation
 
 ROUNDING = 1e-14  # relative to the norms of the residual and of the data
 DEPENDENT_BOX = 1e3  # times the target's norm: the coefficients considered when columns are dependent
@@ -38,6 +39,7 @@ class SafeBound:
 
     @cached_property
     def _factor(self) -> tuple[Floats, NDArray[np.intp], int]:
+        check(factorisation(*self.reduction.R.shape))
         T, pivots = qr(self.reduction.R, mode="r", pivoting=True)
         diagonal = np.abs(np.diag(T))
         return T, pivots, int((diagonal > DEPENDENT).sum())
@@ -50,6 +52,7 @@ class SafeBound:
     @cached_property
     def least_squares(self) -> Floats:
         """The unconstrained solution."""
+        check(factorisation(*self.reduction.R.shape))
         return np.asarray(np.linalg.lstsq(self.reduction.R, self.reduction.z, rcond=None)[0])
 
     def value(self, v: Floats, column_signs: NDArray[np.int8], upper: float) -> float:
@@ -80,6 +83,7 @@ class SafeBound:
         relative to the residual and not to the coefficients, which ill-conditioned data make large.
         """
         red = self.reduction
+        check(factorisation(*red.R.shape))
         r = red.z - self._extended @ v.astype(np.longdouble)
         support = np.flatnonzero(v)
         Q, T = qr(red.R[:, support], mode="economic")

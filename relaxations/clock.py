@@ -1,0 +1,88 @@
+"""The time that a computation may take: it looks at the clock between its steps, compiled code at a flag.
+
+A deadline is set around the work (``until``) and read far below it, in the same thread, by whatever takes long.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+FINISHING = 0.12  # seconds after the deadline for the last steps: to solve the answer again, to certify its bound
+_SMALL = 4e6  # multiplications: a step this short (milliseconds) is never refused
+_RATE = 5e8  # multiplications per second of SciPy's nonnegative least squares, on a slow machine
+
+
+class OutOfTime(Exception):  # noqa: N818  (no error: the work ends here, and what was found before it counts)
+    """The deadline has passed and the next step is not a short one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Clock:
+    """A deadline on the clock of ``time.perf_counter``, and the flag that tells compiled code about it."""
+
+    deadline: float = inf
+    stop: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(1, np.uint8))
+
+
+_NO_LIMIT = Clock()
+_CLOCK: ContextVar[Clock] = ContextVar("clock", default=_NO_LIMIT)
+
+
+@contextmanager
+def until(deadline: float, stop: NDArray[np.uint8] | None = None, *, alarm: bool = True) -> Iterator[NDArray[np.uint8]]:
+    """Give the work inside this deadline in place of any other; yield the flag that is raised when it passes.
+
+    Without ``alarm`` somebody else raises the flag ``stop``.
+    """
+    clock = Clock(deadline, np.zeros(1, np.uint8) if stop is None else stop)
+    token = _CLOCK.set(clock)
+    timer = None
+    if alarm and deadline < inf:
+        seconds = min(max(deadline - time.perf_counter(), 0.0), threading.TIMEOUT_MAX)
+        timer = threading.Timer(seconds, clock.stop.fill, (1,))
+        timer.daemon = True
+        timer.start()
+    try:
+        yield clock.stop
+    finally:
+        if timer is not None:
+            timer.cancel()
+        _CLOCK.reset(token)
+
+
+def stop_flag(work: float = inf) -> NDArray[np.uint8]:
+    """Return the flag that compiled code has to look at; one that nobody raises if all of the work is short."""
+    return (_CLOCK.get() if work > _SMALL else _NO_LIMIT).stop
+
+
+def is_over() -> bool:
+    """Return whether the deadline has passed."""
+    clock = _CLOCK.get()
+    return bool(clock.stop[0]) or time.perf_counter() > clock.deadline
+
+
+def check(work: float = inf) -> None:
+    """Raise ``OutOfTime`` after the deadline, unless the next step takes so few multiplications that it is short."""
+    if work > _SMALL and is_over():
+        raise OutOfTime
+
+
+def check_ahead(work: float) -> None:
+    """Raise ``OutOfTime`` if a step that cannot be interrupted would end after the deadline."""
+    if work > _SMALL and time.perf_counter() + work / _RATE > _CLOCK.get().deadline:
+        raise OutOfTime
+    check(work)
+
+
+def factorisation(height: int, width: int) -> float:
+    """Return the multiplications of one QR factorisation of a matrix."""
+    return float(height) * width * min(height, width)
