@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from math import inf
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, qr
@@ -26,6 +27,7 @@ from partls.explore.incumbents import leaf
 from partls.explore.subtree import round_to_signs
 from partls.result import Result, kkt_residual
 from partls.runtime.blas_threads import single_threaded_blas
+from relaxations.clock import OutOfTime, check, check_ahead, factorisation, until
 
 _STEPS, _HALVINGS = 100, 40  # of Newton's method; it needs about ten
 _DAMPING, _CAUTION = 1e-14, 1e-3  # of the mean squared row: a singular second derivative is no guide far away
@@ -36,13 +38,17 @@ _SLACK = 1e-12  # of the objective: what a shorter solution may be worse beyond 
 _OPTIMAL = 1e-9  # relative: what the equations and the length of an accepted solution may miss
 
 
-def shortest(result: Result, fixed: SignPattern) -> Result:
+def shortest(result: Result, fixed: SignPattern, deadline: float = inf) -> Result:
     """Return the result with the shortest coefficients of the same objective, for its signs or with one flipped.
 
-    ``fixed`` holds the a-priori signs, which are not flipped. Independent columns leave nothing to choose.
+    ``fixed`` holds the a-priori signs, which are not flipped. Independent columns leave nothing to choose. What is not
+    done by the ``deadline`` is left out: of a large problem, the coefficients then stay as they are.
     """
-    with single_threaded_blas():
-        return _shortest(result, fixed)
+    with single_threaded_blas(), until(deadline):
+        try:
+            return _shortest(result, fixed)
+        except OutOfTime:
+            return result
 
 
 def _shortest(result: Result, fixed: SignPattern) -> Result:
@@ -58,7 +64,10 @@ def _shortest(result: Result, fixed: SignPattern) -> Result:
         v = reduction.project(best.coef, best.intercept)
         signs = round_to_signs(v, reduction.labels, fixed)
         flipped = SignPattern((*signs.values[:k], -signs[k], *signs.values[k + 1 :]))
-        trial, its_gains = _shortest_for(result, leaf(reduction, flipped).v, flipped)
+        try:
+            trial, its_gains = _shortest_for(result, leaf(reduction, flipped).v, flipped)
+        except OutOfTime:
+            break
         if trial.rounded.vanishes and _length(trial) < _length(best):
             best, gains = trial, its_gains
     return best
@@ -76,6 +85,7 @@ def is_dependent(reduction: Reduction) -> bool:
     rows, columns = reduction.R.shape
     if rows < columns:
         return True
+    check(factorisation(rows, columns))
     norms = np.linalg.norm(reduction.R, axis=0)
     diagonal = np.abs(np.diag(qr(reduction.R / np.where(norms > 0, norms, 1.0), mode="r", pivoting=True)[0]))
     return bool((diagonal <= DEPENDENT).any())
@@ -146,8 +156,10 @@ def _scaled(A: Floats, b: Floats) -> tuple[Floats, Floats] | None:
 def _proposals(A: Floats, b: Floats) -> Iterator[Floats]:
     """Yield multipliers: by Newton's method on the dual, and for few columns by pricing length beside the error."""
     yield _newton(A, b)
+    check(factorisation(*A.shape))
     size, n = float(np.linalg.norm(A, 2)), A.shape[1]
     for price in _PRICES if n <= _FEW else ():
+        check_ahead(factorisation(len(A) + n, n))
         with suppress(RuntimeError):  # too many iterations
             priced = nnls(np.vstack([A, price * size * np.eye(n)]), np.append(b, np.zeros(n)))[0]
             yield (b - A @ priced) / (price * size) ** 2
@@ -164,6 +176,7 @@ def _newton(A: Floats, b: Floats) -> Floats:
     value = 0.0
     for _ in range(_STEPS):
         residual = b - A @ np.maximum(slopes, 0.0) if mu.any() else b
+        check(factorisation(*A.shape))
         damping = _DAMPING + _CAUTION * float(np.linalg.norm(residual)) / length
         step = cho_solve(cho_factor(A[:, slopes > 0] @ A[:, slopes > 0].T + damping * unit), residual)
         for _ in range(_HALVINGS):

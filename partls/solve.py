@@ -48,10 +48,9 @@ from partls.strategies.alternating import HALVES, POLISHES, AlternatingOptions, 
 from partls.strategies.branch_and_bound import branch_and_bound
 from partls.strategies.enumeration import MAX_GROUPS, checked_keep, enumerate_patterns
 from partls.strategies.starts import strategies
-from relaxations import as_relaxation
+from relaxations import as_relaxation, kernel
 from relaxations.active_set import ActiveSetRelaxation
 from relaxations.clock import FINISHING, OutOfTime, until
-from relaxations.kernel import load
 from relaxations.protocol import Relaxation
 
 logger = logging.getLogger(__name__)
@@ -270,12 +269,11 @@ def solve_instance(
 def _load_kernel(method: str, bound: Relaxation) -> None:
     """Load what the method will run: compiling it, once per installation, does not count towards a time limit."""
     if method == "enumerate":
-        load("relaxations.kernel.patterns")
+        _ = kernel.patterns
     if method == "alternating" or isinstance(bound, ActiveSetRelaxation):
-        load("relaxations.kernel.one_node")
-        load("relaxations.kernel.flips")
+        _ = kernel.one_node, kernel.flips
     if method in ("auto", "bnb") and isinstance(bound, ActiveSetRelaxation):
-        load("relaxations.kernel.walk")
+        _ = kernel.walk
 
 
 def _certified(

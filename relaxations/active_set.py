@@ -163,7 +163,7 @@ def quick_floor(grouped: GroupedProblem) -> float:
     """Return a certified bound (reduced units) on every solution, near that of least squares: no factorisation."""
     problem = grouped.kernel_problem(grouped.size)._replace(stop=np.zeros(1, np.uint8))
     free, state = np.zeros(grouped.reduction.n_groups, np.int8), np.empty_like(problem.state)
-    certified = load("relaxations.kernel.one_node").bound_node(problem, free, inf, state)[2]
+    certified = kernel.one_node.bound_node(problem, free, inf, state)[2]
     return float(certified) if certified > grouped.reduction.rest else grouped.reduction.rest
 
 

@@ -97,6 +97,12 @@ class Reduction:
         return int(self.R.shape[1])
 
     @property
+    def work(self) -> float:
+        """Multiplications of one factorisation of R."""
+        height, width = map(float, self.R.shape)
+        return height * width * min(height, width)
+
+    @property
     def n_groups(self) -> int:
         """Number of groups that carry a sign."""
         return len(self.names)

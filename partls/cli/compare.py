@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from partls.cli import data_options as source
-from partls.cli.fit import TimeLimit
 from partls.cli.option_groups import unbundled
 from partls.cli.output import finite, guarded, in_terminal, print_document, say, show
 from partls.result import Status
@@ -33,7 +32,9 @@ def compare(
                                        autocompletion=_names)
     ] = None,
     depth: Annotated[list[int] | None, typer.Option(metavar="N", help="Also with N signs decided at random.")] = None,
-    time_limit: TimeLimit = 60.0,
+    time_limit: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="For the optimum, and as many for the relaxations.")
+    ] = 60.0,
     memory: source.Memory = source.MEMORY,
     as_json: source.AsJson = False,
 ) -> None:
@@ -60,7 +61,9 @@ def compare(
         raise KeyboardInterrupt
     if not found.is_optimal():
         say(f"{found.status.value}: the optimum is not proven, and shares of the gap are of {found.objective:.8g}")
-    compared = relaxations.compare(instance, relaxations=relaxation, optimum=found.objective, depths=depth or ())
+    compared = relaxations.compare(
+        instance, relaxations=relaxation, optimum=found.objective, depths=depth or (), time_limit=time_limit
+    )
     if not as_json:
         show(compared)
         return

@@ -216,7 +216,11 @@ def _write(
         result = model._one_result(None)
         with working("writing the proof"):
             root = a_priori_signs(result.instance, None)
-            less = certify(result, root, output.certificate, search.gap, search.time_limit)
+            try:
+                less = certify(result, root, output.certificate, search.gap, search.time_limit)
+            except TimeoutError as error:
+                say(f"the certificate {output.certificate} is not written: {error}")
+                return
         if less:
             say(f"the certificate {output.certificate} proves {less}")
         else:

@@ -6,6 +6,8 @@ work of a fit is done once for the whole path. The neighbour's signs give the se
 
 from __future__ import annotations
 
+import time
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from partls.result import Result
 from partls.runtime.options import a_priori_signs
 from partls.shortest import shortest
 from partls.solve import solve_instance
+from relaxations.clock import FINISHING
 
 
 class EtaPath:
@@ -40,7 +43,9 @@ class EtaPath:
             folded_from=self._n_rows,
         )
         fixed = self._signs(problem, signs)
-        return shortest(solve_instance(problem, warm_start=warm_start, signs=fixed, **options), fixed)
+        limit = options.get("time_limit")
+        end = inf if limit is None else time.perf_counter() + limit + FINISHING
+        return shortest(solve_instance(problem, warm_start=warm_start, signs=fixed, **options), fixed, end)
 
     def restore(self, result: Result) -> tuple[Floats, float]:
         """Return the coefficients and the intercept in the units of the original data."""

@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import inf
 from typing import Any, Self
 
 import numpy as np
@@ -30,6 +31,7 @@ from partls.runtime.interrupts import keyboard
 from partls.runtime.options import a_priori_signs, nonnegative
 from partls.shortest import shortest
 from partls.solve import solve_instance
+from relaxations.clock import FINISHING
 
 _CUT_SHORT = (Status.TIME_LIMIT, Status.NODE_LIMIT, Status.INTERRUPTED)
 
@@ -233,7 +235,8 @@ class PartLSRegressor(Explained, CallbackSupport, MultiOutputMixin, RegressorMix
                 instance.replace(y=target), signs=self.signs, progress=reporter, checkpoint=checkpoint, **options
             )
             hurry |= result.status is Status.INTERRUPTED
-            results.append(shortest(result, a_priori_signs(instance, self.signs)))
+            end = inf if time_limit is None else began + time_limit + FINISHING
+            results.append(shortest(result, a_priori_signs(instance, self.signs), end))
             reporter.end_target(results[-1])
         return tuple(results)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from formulations.data import Floats
 from formulations.errors import InvalidInput
@@ -22,7 +24,9 @@ from partls.result import Result, Status
 from partls.runtime.interrupts import keyboard
 from partls.runtime.options import nonnegative
 from partls.runtime.progress import counted
+from relaxations.clock import SHORT, factorisation
 
+_MANY_ROWS = 1e8  # multiplications that compress the rows: a tenth of a second
 _GRID = (1e-5, 1e-1)  # ends of the default path, in units of the mean squared length of a centred column
 
 
@@ -48,7 +52,8 @@ class PartLSRegressorCV(PartLSRegressor):
     etas_ : (E,) array
         The values tried, the largest first.
     mse_path_ : (E, F) array
-        Mean squared error of each value on each held-out fold (over all targets); NaN where Ctrl-C came before.
+        Mean squared error of each value on each held-out fold (over all targets); NaN where Ctrl-C or the time limit
+        came before.
 
     Notes
     -----
@@ -121,23 +126,35 @@ class PartLSRegressorCV(PartLSRegressor):
         for f, fold in enumerate(counted(folds, len(folds), "folds", bool(self.verbose))):
             if not hurry:
                 self.mse_path_[:, f], hurry = self._fold_errors(instance, fold, clock)
+        if clock.is_up:
+            done = np.count_nonzero(~np.isnan(self.mse_path_))
+            warnings.warn(
+                f"time_limit ended the cross-validation after {done} of {self.mse_path_.size} errors: eta is the best "
+                "of those values that were tried", ConvergenceWarning, stacklevel=4,
+            )
         self.eta_ = float(self.etas_[_least(self.mse_path_, weights)])
         return self._fit_at(
             self.eta_, instance.X, y, instance.sample_weight, folded_from=instance.folded_from,
-            time_limit=clock.left(), hurry=hurry,
+            time_limit=clock.left(last=True), hurry=hurry,
         )
 
     def _fold_errors(self, instance: Instance, fold: Fold, clock: _Clock) -> tuple[Floats, bool]:
-        """Return the mean squared error on held-out rows for each eta, and whether Ctrl-C has been pressed.
+        """Return the mean squared error on held-out rows for each eta, and whether Ctrl-C or the clock ended it.
 
-        What was not reached before Ctrl-C is NaN.
+        What was not reached by then is NaN.
         """
         (X, y, weights), (X_test, y_test, test_weights) = fold.train(), fold.test()
         errors = np.full((len(self.etas_), y.shape[1]), np.nan)
         for t in range(y.shape[1]):
+            if clock.ends(instance):
+                return errors.mean(axis=1), True
+            began = time.perf_counter()
             path = EtaPath(instance.replace(X=X, y=np.ascontiguousarray(y[:, t]), sample_weight=weights))
+            clock.reserved = max(clock.reserved, time.perf_counter() - began)
             found: Result | None = None
             for e, eta in enumerate(self.etas_):
+                if clock.ends(instance):
+                    return errors.mean(axis=1), True
                 found = path.solve(eta, found, self.signs, **self._search_options(clock.left(), hurry=False))
                 coef, intercept = path.restore(found)
                 squares = np.square(y_test[:, t] - X_test @ coef - intercept)
@@ -154,15 +171,25 @@ def _least(errors: Floats, weights: Floats) -> int:
     return 0 if np.isnan(means).all() else int(np.nanargmin(means))
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Clock:
-    """The time limit of all fits together."""
+    """The time limit of all fits together; some time is reserved for the data to be compressed for the last one."""
 
     began: float
     limit: float | None
+    reserved: float = 0.0
+    is_up: bool = False
 
-    def left(self) -> float | None:
-        return None if self.limit is None else max(self.limit - (time.perf_counter() - self.began), 0.0)
+    def left(self, *, last: bool = False) -> float | None:
+        spent = time.perf_counter() - self.began + (0.0 if last else self.reserved)
+        return None if self.limit is None else max(self.limit - spent, 0.0)
+
+    def ends(self, instance: Instance) -> bool:
+        """Return whether the time is up and the fits are too long to go on with, each stopped at once."""
+        height, width = instance.X.shape
+        long = factorisation(min(height, width), width) > SHORT or factorisation(height, width) > _MANY_ROWS
+        self.is_up = self.is_up or (long and self.left() == 0.0)
+        return self.is_up
 
 
 def _checked_etas(etas: Any, instance: Instance) -> Floats:

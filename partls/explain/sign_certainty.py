@@ -7,12 +7,15 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any
 
-from formulations.rounding import Rounded
+import numpy as np
+
+from formulations.rounding import Rounded, rounded
 from formulations.signs import SignPattern
 from partls.explain.report import EXACT_FIT, SIGN, Report, name, number, percent, table
 from partls.result import Result, Status
 from partls.runtime.options import a_priori_signs, nonnegative
 from partls.solve import solve_instance
+from relaxations.clock import OutOfTime, check, until
 
 _PROVED = (Status.OPTIMAL, Status.PRECISION_LIMIT)
 
@@ -129,7 +132,9 @@ class _Solver:
         return max(self._deadline - time.perf_counter(), 0.0)
 
     def best(self, signs: SignPattern, share: float = 1.0) -> Result:
-        """Return the best model found in a share of the time that is left."""
+        """Return the best model found in a share of the time that is left; ``OutOfTime`` if none is, for large data."""
+        with until(self._deadline, alarm=False):
+            check(self.result.instance.reduction.work)
         found = solve_instance(
             self.result.instance, signs=signs.values, warm_start=self.result, time_limit=share * self.seconds_left,
             n_jobs=self._n_jobs,
@@ -144,11 +149,21 @@ def _flip(solver: _Solver, result: Result, k: int, share: float) -> FlippedGroup
     if sign == 0:
         return FlippedGroup(name, 0, 0.0, result.objective, 0.0, 0.0, True)
     flipped = SignPattern((*solver.root.values[:k], -sign, *solver.root.values[k + 1 :]))
-    found = solver.best(flipped, share)
-    return FlippedGroup(
-        name, sign, beta, found.objective, found.rounded.share_above(result.rounded), float(found.beta[k]),
-        found.status in _PROVED,
-    )
+    dropped = _without(result, k)
+    try:
+        found = solver.best(flipped, share)
+    except OutOfTime:
+        return FlippedGroup(name, sign, beta, dropped.value, dropped.share_above(result.rounded), 0.0, False)
+    reached, flipped_beta, exact = found.rounded, float(found.beta[k]), found.status in _PROVED
+    if not exact and dropped.value < reached.value:
+        reached, flipped_beta = dropped, 0.0
+    return FlippedGroup(name, sign, beta, reached.value, reached.share_above(result.rounded), flipped_beta, exact)
+
+
+def _without(result: Result, k: int) -> Rounded:
+    """Return the objective of the fit with one group dropped and nothing else changed: no flip need cost more."""
+    instance, coef = result.instance, np.where(result.instance.partition.labels == k, 0.0, result.coef)
+    return rounded(instance, coef, result.intercept, instance.objective(coef, result.intercept))
 
 
 def _near_ties(solver: _Solver, result: Result, within: float, most: int) -> tuple[tuple[NearTie, ...], bool]:
@@ -168,7 +183,10 @@ def _near_ties(solver: _Solver, result: Result, within: float, most: int) -> tup
                 return tuple(ties), False
             part = box.fix(k, -best[k])
             box = box.fix(k, best[k])
-            found = solver.best(part)
+            try:
+                found = solver.best(part)
+            except OutOfTime:
+                return tuple(ties), False
             increase, at_least = (value.share_above(result.rounded) for value in (found.rounded, _bound(found)))
             if at_least <= within and found.status not in _PROVED:
                 complete = False

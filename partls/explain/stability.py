@@ -24,6 +24,7 @@ from partls.runtime.blas_threads import single_threaded_blas
 from partls.runtime.interrupts import Keyboard, lent
 from partls.runtime.options import a_priori_signs, nonnegative
 from partls.runtime.progress import counted
+from partls.shortest import shortest
 from partls.solve import solve_instance
 
 _QUANTILES = (0.025, 0.5, 0.975)
@@ -47,10 +48,14 @@ class GroupStability:
 
 @dataclass(frozen=True, eq=False)
 class Stability(Report):
-    """Shares of signs and quantiles of effects; ``betas`` has one row per resample."""
+    """Shares of signs and quantiles of effects; ``betas`` has one row per resample.
+
+    ``exact`` is False where the time limit left a single resample, whose refit is not proven optimal.
+    """
 
     rows: tuple[GroupStability, ...]
     betas: Floats
+    exact: bool = True
 
     def __str__(self) -> str:
         """Show one line per group."""
@@ -61,7 +66,8 @@ class Stability(Report):
         ]
         headers = ("group", "sign", "beta", "+", "0", "-", "2.5%", "median", "97.5%", "deviation")
         n = len(self.betas)
-        return f"{n} resample{'s' * (n != 1)} of the rows\n\n" + table(headers, lines, left=(0, 1))
+        cut = "" if self.exact else ", refitted as far as the time limit allowed"
+        return f"{n} resample{'s' * (n != 1)} of the rows{cut}\n\n" + table(headers, lines, left=(0, 1))
 
 
 def bootstrap(result: Result, *, n_resamples: int = 200, X: Any = None, y: Any = None, sample_weight: Any = None,
@@ -72,7 +78,8 @@ def bootstrap(result: Result, *, n_resamples: int = 200, X: Any = None, y: Any =
     Row n drawn c times counts c times its own weight, and of several optimal models the shortest is taken, as in a fit
     of the estimator. ``signs`` are kept; without any, those given to the fit are. The draws depend on ``random_state``
     alone, not on ``n_jobs``, the number of resamples fitted at the same time (threads). After ``time_limit`` seconds no
-    further resample is begun; ``betas`` has a row for each that was, and there is one at least.
+    further resample is begun, and those not yet refitted to proven optimality are left out; of the first one, the best
+    model found is kept even so.
 
     A result on folded rows needs the rows again: X, y and ``sample_weight`` as they were fitted, in memory, in Dask's
     blocks or in a Parquet folder. Blocks are drawn from and folded where they lie, several resamples in one pass; the
@@ -96,12 +103,14 @@ def bootstrap(result: Result, *, n_resamples: int = 200, X: Any = None, y: Any =
     # The limit on BLAS threads is the process's own: set it once, around all threads.
     with single_threaded_blas():
         fits = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
-            delayed(_refit)(result, instance, fixed, keys) for instance in drawn
+            delayed(_refit)(result, instance, fixed, keys, end) for instance in drawn
         )
         with _ended_by_ctrl_c(fits, keys):
-            rows = list(counted(fits, n_resamples, "resamples", progress))
-    betas = np.array(rows).reshape(-1, result.instance.n_groups)
-    return Stability(tuple(_row(result, k, betas[:, k]) for k in range(result.instance.n_groups)), betas)
+            fitted = list(counted(fits, n_resamples, "resamples", progress))
+    rows = [beta for beta, is_complete in fitted if is_complete]
+    exact = bool(rows) or not fitted
+    betas = np.array(rows if exact else [fitted[0][0]]).reshape(-1, result.instance.n_groups)
+    return Stability(tuple(_row(result, k, betas[:, k]) for k in range(result.instance.n_groups)), betas, exact)
 
 
 def _folded_draws(instance: Instance, drawn: Iterable[EquivalentRows]) -> Iterator[Instance]:
@@ -123,7 +132,7 @@ def _draws(generator: Any, instance: Instance, n_resamples: int, end: float) -> 
 
 
 @contextmanager
-def _ended_by_ctrl_c(fits: Generator[Floats, None, None], keys: Keyboard) -> Iterator[None]:
+def _ended_by_ctrl_c(fits: Generator[tuple[Floats, bool], None, None], keys: Keyboard) -> Iterator[None]:
     """Hand Ctrl-C on to the fits at work in threads, which would go on without it."""
     try:
         yield
@@ -135,13 +144,15 @@ def _ended_by_ctrl_c(fits: Generator[Floats, None, None], keys: Keyboard) -> Ite
         raise
 
 
-def _refit(result: Result, instance: Instance, fixed: SignPattern, keys: Keyboard) -> Floats:
+def _refit(result: Result, instance: Instance, fixed: SignPattern, keys: Keyboard, end: float) -> tuple[Floats, bool]:
+    """Return the effects for one resample, and whether there was time to prove them optimal."""
     own = fixed.values[: result.instance.n_groups]
+    left = None if end == np.inf else max(end - time.perf_counter(), 0.0)
     with lent(keys):
-        found = solve_instance(instance, signs=own, warm_start=result)
+        found = solve_instance(instance, signs=own, warm_start=result, time_limit=left)
     if found.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
-    return shortest(found, fixed).beta
+    return shortest(found, fixed, end).beta, found.status is not Status.TIME_LIMIT
 
 
 def _row(result: Result, k: int, betas: Floats) -> GroupStability:

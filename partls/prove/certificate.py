@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -33,6 +33,10 @@ from relaxations.active_set import ActiveSetBounder
 from relaxations.protocol import Bound, Bounder
 from relaxations.strengthened import StrengthenedBounder
 
+_PRODUCTS = 5e7  # exact products of two numbers per second
+_SHORT = 0.1  # seconds: data read as quickly are read however short the time
+_FIRST = 1.5  # times what reading took: kept for the first bound alone
+_QUICK = 100  # columns up to which that bound is refined however late it is
 _PAYS = 0.1  # of the first gap: a stronger bound that closes less is not worth its time
 _SHARE = 0.5  # of the tolerance: boxes closed with this much to spare leave the rest to rounding
 # Of a dual point, beyond those that the reach of the coefficients and the size of the objective take.
@@ -47,11 +51,17 @@ def certify(
     """Write the proof that no solution under ``root`` improves on the result by more than the tolerance.
 
     A proof that takes too long, or is too large for any reader, is given up for that of the first bound alone; so is
-    that of a search that did not end. Returns what is missing, and why, or nothing.
+    that of a search that did not end. Returns what is missing, and why, or nothing; raises ``TimeoutError`` where there
+    is not even time to read the data exactly.
     """
+    began = time.monotonic()
+    if time_limit is not None and _seconds_to_read(result) > max(time_limit, _SHORT):
+        raise TimeoutError(f"exact arithmetic on data of this size takes more than {time_limit:g} s")
     given_up = "" if result.status in (*PROVEN, Status.PRECISION_LIMIT) else "the search did not end"
+    proof = _Proof(result, root, gap_tol)
     if not given_up:
-        proof = _Proof(result, root, gap_tol, math.inf if time_limit is None else time.monotonic() + time_limit)
+        if time_limit is not None:  # the first bound alone takes about as long as reading the data
+            proof.deadline = began + time_limit - _FIRST * (time.monotonic() - began)
         try:
             certificate = proof.certificate(proof.leaves())
             write_certificate(certificate, path)
@@ -60,9 +70,14 @@ def certify(
             given_up = f"it takes more than {time_limit:g} s"
         except TooLarge as error:
             given_up = str(error)
-    first = _Proof(result, root, gap_tol, math.inf)
-    write_certificate(first.certificate([first.first_leaf()]), path)
+    proof.deadline, proof.hurried = math.inf, time_limit is not None
+    write_certificate(proof.certificate([proof.first_leaf()]), path)
     return f"the first bound alone: {given_up}"
+
+
+def _seconds_to_read(result: Result) -> float:
+    """Return the seconds that the products of all pairs of columns take in exact arithmetic, on a usual machine."""
+    return result.instance.n_rows * (result.instance.n_columns + 1.0) ** 2 / _PRODUCTS
 
 
 class _OutOfTime(Exception):  # noqa: N818
@@ -89,9 +104,10 @@ class _Claim:
 class _Proof:
     """One certificate in the making."""
 
-    def __init__(self, result: Result, root: SignPattern, gap_tol: float, deadline: float) -> None:
+    def __init__(self, result: Result, root: SignPattern, gap_tol: float) -> None:
         instance = result.instance
-        self._instance, self._reduction, self._deadline = instance, instance.reduction, deadline
+        self.deadline, self.hurried = math.inf, False  # in a hurry, points stay as rounded
+        self._instance, self._reduction = instance, instance.reduction
         self._root = SignPattern(root.values[: instance.n_groups])  # an L1 intercept needs no sign of its own here
         self._problem, self._data = problem_of(instance, root), data_of(instance)
         self._checker = Checker(self._data, self._problem, exact=False)
@@ -180,7 +196,7 @@ class _Proof:
         return SignPattern((*signs, *[0] * (self._reduction.n_groups - len(signs))))
 
     def _look_at_the_clock(self) -> None:
-        if time.monotonic() > self._deadline:
+        if time.monotonic() > self.deadline:
             raise _OutOfTime
 
     def _halves(self, signs: SignPattern, v: Floats, bounder: ActiveSetBounder) -> list[tuple[SignPattern, Bound]]:
@@ -206,15 +222,18 @@ class _Proof:
     def _claims(self) -> Iterator[_Claim]:
         """Yield claims from the least restrictive to the most; a limit is a last resort, where it may be one."""
         checker = self._checker
-        eigenvalue = self._eigenvalue() if len(checker.unbounded) else None
+        eigenvalue = self._eigenvalue if len(checker.unbounded) else None
         if eigenvalue is not None or not len(checker.unbounded):
             yield _Claim(eigenvalue)
+        if self.hurried and len(checker.Q) > _QUICK:
+            return
         yield _Claim(eigenvalue, rational=True)
         if len(checker.unbounded) and not checker.independent:
             for limit in _LIMITS:
                 if not checker.contributes_more(self._coef, self._intercept, limit):
                     yield _Claim(limit=limit)
 
+    @cached_property
     def _eigenvalue(self) -> int | None:
         """Return k with ``Q_UU - 2^-k diag(Q_UU)`` positive definite, or None if the columns depend on each other."""
         checker = self._checker
@@ -234,6 +253,8 @@ class _Proof:
         precision = self._precision(reach)
         rough = self._points.rounded([leaf.relaxed for leaf in leaves], max(precision - _SPARE_BITS + _FEW_BITS, 0))
         boxes = self._proved(leaves, rough, reach)
+        if self.hurried and len(self._checker.Q) > _QUICK:
+            return boxes
         short = [i for i, box in enumerate(boxes) if box.bound < self._objective]
         some = [leaves[i] for i in short]
         for i, box in zip(short, self._proved(some, self._refined(some, precision), reach), strict=True):
@@ -259,7 +280,7 @@ class _Proof:
         while len(points) < len(leaves):
             self._look_at_the_clock()
             some = leaves[len(points) : len(points) + AT_ONCE]
-            points += self._points.refined([leaf.relaxed for leaf in some], precision)
+            points += self._points.refined([leaf.relaxed for leaf in some], precision, self._look_at_the_clock)
         return points
 
     def _rational(self, leaves: Sequence[_Leaf]) -> list[Point]:

@@ -12,7 +12,7 @@ Where a box is strengthened, an undecided group pays ``eta (sum_j |u_j|)^2``. On
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -53,8 +53,12 @@ class DualPoints:
         """Return the solutions as they are, in units of ``2^-precision``."""
         return [([_scaled(float(value), precision) for value in part.u], 2**precision) for part in solutions]
 
-    def refined(self, solutions: Sequence[Relaxed], precision: int) -> list[Point]:
-        """Return the points of the supports in units of ``2^-precision``, as accurate as they become."""
+    def refined(self, solutions: Sequence[Relaxed], precision: int, check: Callable[[], None] = lambda: None
+                ) -> list[Point]:
+        """Return the points of the supports in units of ``2^-precision``, as accurate as they become.
+
+        ``check`` is called between steps, which may take long; it raises to end them.
+        """
         turns = np.array([self._turned(solution) for solution in solutions])
         supports, factors = zip(*map(self._factored, solutions, turns), strict=True) if solutions else ((), ())
         n = np.array([[_scaled(float(value), precision) for value in part.u] for part in solutions], dtype=object)
@@ -66,6 +70,7 @@ class DualPoints:
         for _ in range(_STEPS):
             if not len(unsettled):
                 break
+            check()
             going_on = []
             residuals = right[unsettled] - self._product(n[unsettled], turns[unsettled])
             for i, whole in zip(unsettled, residuals, strict=True):

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
+from contextvars import copy_context
 from math import inf
 from typing import Any, ParamSpec, TypeVar
 
@@ -34,7 +35,8 @@ class DaemonThreads(Executor):
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Return the future of a call that the next idle thread makes."""
         future: Future[T] = Future()
-        self._tasks.put((future, lambda: fn(*args, **kwargs)))
+        context = copy_context()  # the deadline is in it
+        self._tasks.put((future, lambda: context.run(fn, *args, **kwargs)))
         return future
 
     def shutdown(self, wait: bool = False, *, cancel_futures: bool = True) -> None:

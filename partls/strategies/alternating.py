@@ -11,7 +11,6 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
-from contextvars import copy_context
 from dataclasses import dataclass, field
 from math import inf
 
@@ -232,10 +231,7 @@ class _Run:
     def _in_threads(self) -> Iterator[None]:
         """Let every thread do so while this one watches the keyboard, and yield now and then."""
         pool = DaemonThreads(self._options.n_jobs)
-        left = {
-            pool.submit(copy_context().run, lambda: deque(self._in_turn(), maxlen=0))
-            for _ in range(self._options.n_jobs)
-        }
+        left = {pool.submit(lambda: deque(self._in_turn(), maxlen=0)) for _ in range(self._options.n_jobs)}
         try:
             while left and not self._is_late():
                 wait(left, _POLL)

@@ -114,8 +114,8 @@ class PatternSolver:
         kept = np.zeros((len(patterns) if coefs else 0, M))
         best = np.full(1 + M, np.inf)
         kernel.patterns.complete_patterns(
-            self._problem._replace(stop=stop_flag(self._grouped.work)), self._workspace, prefix, tail, values, certified,
-            best, kept, np.zeros(nodes.N_COUNTS, np.int64),
+            self._problem._replace(stop=stop_flag(self._grouped.work)), self._workspace, prefix, tail, values,
+            certified, best, kept, np.zeros(nodes.N_COUNTS, np.int64),
         )
         if not self._grouped.reliable:  # what is rounded in a gradient is priced by boxes no longer small
             certified -= _GRADIENT * np.sqrt(values) * self._problem.box.sum()

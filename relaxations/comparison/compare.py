@@ -17,6 +17,7 @@ from formulations.instance import Instance
 from formulations.rounding import Rounded, rounded
 from formulations.signs import SignPattern
 from relaxations.active_set import OrthogonalBounder
+from relaxations.clock import OutOfTime, in_time, until
 from relaxations.comparison.node_optimum import node_optimum
 from relaxations.comparison.table import Column, ResultTable, duration, number
 from relaxations.protocol import Bound, Bounder, BoundStatus, Relaxation, ask
@@ -112,7 +113,7 @@ def compare(
     instance: Instance, signs: SignPattern | Iterable[int] | None = None,
     relaxations: Iterable[Relaxation | str] | Mapping[str, Relaxation | str] | None = None, *,
     optimum: float | Callable[[SignPattern], float] | None = None, depths: Sequence[int] = (), n_patterns: int = 10,
-    seed: int = 0,
+    seed: int = 0, time_limit: float | None = None,
 ) -> Comparison:
     """Return what each relaxation proves at a node, how much of the gap that closes, and how long it takes.
 
@@ -130,6 +131,8 @@ def compare(
     depths
         Also compare at these numbers of decided groups, each the mean over ``n_patterns`` nodes below ``signs`` whose
         groups and signs are drawn by ``seed``.
+    time_limit
+        Seconds for all relaxations together, the optimum aside; one that takes longer is a row that says so.
 
     A relaxation that fails is a row that says so.
 
@@ -148,7 +151,8 @@ def compare(
     with threadpool_limits(1, user_api="blas"):
         floor = _floor(instance)
         optima = {each: _optimum(instance, each, node, optimum) for level in nodes.values() for each in level}
-        rows = [row for label in members for row in _rows(instance, label, members[label], nodes, floor, optima)]
+        with until(inf if time_limit is None else time.perf_counter() + time_limit, alarm=False):
+            rows = [row for label in members for row in _rows(instance, label, members[label], nodes, floor, optima)]
     rows.sort(key=lambda row: row.depth)
     return Comparison(tuple(rows), floor.value, optima[node], _gap(optima[node], floor) <= 0)
 
@@ -214,9 +218,10 @@ def _rows(instance: Instance, label: str, relaxation: Relaxation, nodes: Mapping
     """Return one row per depth for one relaxation."""
     began = time.perf_counter()
     try:
-        bounder = relaxation.prepare(instance)
+        bounder = in_time(lambda: relaxation.prepare(instance))
     except Exception as error:  # also a refusal, such as a solver that is not installed: the others still count
-        note, prepared = f"{type(error).__name__}: {error}", time.perf_counter() - began
+        note = str(error) if isinstance(error, OutOfTime) else f"{type(error).__name__}: {error}"
+        prepared = time.perf_counter() - began
         failed = BoundStatus.FAILED.value
         return [Compared(label, d, len(n), -inf, nan, 0.0, nan, prepared, failed, note) for d, n in nodes.items()]
     prepared = time.perf_counter() - began
@@ -239,8 +244,10 @@ def _timed(bounder: Bounder, node: SignPattern) -> tuple[Bound, float]:
     for _ in range(_RUNS):
         began = time.perf_counter()
         try:
-            bound = ask(bounder, node)
-        except InvalidInput as error:
+            bound = in_time(lambda: ask(bounder, node))
+        except (InvalidInput, OutOfTime) as error:
+            if shortest < inf:  # it was answered before
+                break
             bound = Bound(-inf, nan, None, BoundStatus.FAILED, 0.0, error=str(error))
         seconds = time.perf_counter() - began
         shortest, spent = min(shortest, seconds), spent + seconds

@@ -6,6 +6,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 import cvxpy as cp
@@ -13,6 +14,7 @@ import cvxpy as cp
 from formulations.builders.model import Model
 from formulations.errors import InvalidInput
 from formulations.signs import SignPattern
+from relaxations.clock import seconds_left
 from relaxations.protocol import BoundStatus
 
 # A relaxation of a feasible problem is feasible: an "infeasible" answer is a failure of the solver.
@@ -26,6 +28,7 @@ _MEANING = {
 # A first-order solver's default accuracy would let bounds fall visibly from parent to child; certificates re-solve what
 # the dual values leave open, so more than this buys nothing that can be measured.
 _ACCURACY: dict[str, dict[str, Any]] = {"SCS": {"eps_abs": 1e-7, "eps_rel": 1e-7, "max_iters": 20_000}}
+_TIME_LIMITS = {"CLARABEL": "time_limit", "SCS": "time_limit_secs"}
 _INTERRUPTED = -5  # in the words of SCS
 _ORDER = [BoundStatus.OPTIMAL, BoundStatus.UNBOUNDED, BoundStatus.INACCURATE, BoundStatus.FAILED]
 
@@ -81,7 +84,8 @@ class Backend:
         attempts: list[str] = []
         for solver in self.solvers:
             model = self._model(solver, signs)
-            status, words = _attempt(model, solver, _ACCURACY.get(solver, {}) | dict(self.options.get(solver, {})))
+            options = _ACCURACY.get(solver, {}) | _time_limit(solver) | dict(self.options.get(solver, {}))
+            status, words = _attempt(model, solver, options)
             tried.append((status, solver, model))
             attempts.append(f"{solver}: {words}")
             if status in (BoundStatus.OPTIMAL, BoundStatus.UNBOUNDED):
@@ -96,6 +100,12 @@ class Backend:
         if model.parameters:
             self._compiled[solver] = model
         return model
+
+
+def _time_limit(solver: str) -> dict[str, float]:
+    """Return the solver's own option for the time that is left, if there is a deadline."""
+    left = seconds_left()
+    return {_TIME_LIMITS[solver]: left} if solver in _TIME_LIMITS and left < inf else {}
 
 
 def _attempt(model: Model, solver: str, options: dict[str, Any]) -> tuple[BoundStatus, str]:
