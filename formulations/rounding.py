@@ -88,7 +88,7 @@ def floor(target: float, n_rows: int) -> float:
 def terms(instance: Instance, coef: Floats, intercept: float) -> float:
     """Return S: the norm of the sizes of the terms in each residual, the penalty's rows included."""
     sizes, height = np.abs(coef), max(_BLOCK // max(instance.n_columns, 1), 1)
-    blocks = [np.abs(instance.X[i : i + height]) @ sizes for i in range(0, instance.n_rows, height)]
+    blocks = [np.abs(instance.X[i : i + height]) @ sizes for i in range(0, len(instance.X), height)]
     rows = np.abs(instance.y) + np.concatenate(blocks) + abs(intercept)
     if instance.sample_weight is not None:
         rows = rows * np.sqrt(instance.sample_weight)

@@ -236,7 +236,7 @@ class PartLSRegressor(Explained, CallbackSupport, MultiOutputMixin, RegressorMix
             )
             hurry |= result.status is Status.INTERRUPTED
             end = inf if time_limit is None else began + time_limit + FINISHING
-            results.append(shortest(result, a_priori_signs(instance, self.signs), end))
+            results.append(shortest(result, a_priori_signs(result.instance, self.signs), end))
             reporter.end_target(results[-1])
         return tuple(results)
 

@@ -26,7 +26,8 @@ from partls.runtime.options import nonnegative
 from partls.runtime.progress import counted
 from relaxations.clock import SHORT, factorisation
 
-_MANY_ROWS = 1e8  # multiplications that compress the rows: a tenth of a second
+_MANY_ROWS = 1e8  # multiplications that compress the rows: some hundredths of a second
+_RATE = 5e9  # of them per second, on a usual machine
 _GRID = (1e-5, 1e-1)  # ends of the default path, in units of the mean squared length of a centred column
 
 
@@ -187,7 +188,10 @@ class _Clock:
     def ends(self, instance: Instance) -> bool:
         """Return whether the time is up and the fits are too long to go on with, each stopped at once."""
         height, width = instance.X.shape
-        long = factorisation(min(height, width), width) > SHORT or factorisation(height, width) > _MANY_ROWS
+        work = factorisation(height, width)
+        long = factorisation(min(height, width), width) > SHORT or work > _MANY_ROWS
+        if long:  # at least as long as that should take
+            self.reserved = max(self.reserved, work / _RATE)
         self.is_up = self.is_up or (long and self.left() == 0.0)
         return self.is_up
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from math import isfinite
@@ -24,6 +25,7 @@ from partls.report.subject import Subject
 from partls.result import Result, Status
 from partls.search.trace import OPEN, trace_search
 from partls.solve import solve_instance
+from relaxations.clock import OutOfTime, until
 
 # What keeps a page below 1.5 MB, however large the data.
 MAX_GROUPS, MAX_FEATURES, MAX_MOVED, MAX_ROWS, MAX_CELLS, MAX_STATES, MAX_NAME = 200, 1500, 200, 1000, 36_000, 500, 100
@@ -76,6 +78,7 @@ def document(
     """Return everything the page shows; numbers that are not finite become None."""
     result = subject.result
     own = units or (np.zeros(result.instance.n_columns), np.ones(result.instance.n_columns))
+    end = time.perf_counter() + time_limit
     certainty = _sign_certainty(subject, within, time_limit)
     price = _price(subject, certainty)
     shown = Shown.of(result)
@@ -92,7 +95,7 @@ def document(
         "price": None if price is None else {"price": price.price, "unconstrained": price.unconstrained},
         "rows": _rows(result, shown, own),
         "residuals": _histogram(result.instance.residual(result.coef, result.intercept)),
-        "search": _search(subject),
+        "search": _search(subject, end),
         "settings": [[name, _setting(value)] for name, value in subject.settings.items()],
         "versions": [[name, version(name)] for name in _LIBRARIES] + [["Python", platform.python_version()]],
     })
@@ -209,14 +212,15 @@ def _histogram(residual: Floats) -> dict[str, Any]:
     return {"counts": counts.tolist(), "edges": edges.tolist()}
 
 
-def _search(subject: Subject) -> dict[str, Any]:
+def _search(subject: Subject, end: float) -> dict[str, Any]:
     """Return the course of the search, thinned to what a chart can show, and how the nodes were closed."""
     result = subject.result
     states = [(state.nodes, state.seconds, state.objective, state.lower_bound) for state in subject.history]
     replayed = 0
     rounding = result.rounded.error
     if not _moves(states, rounding) and result.method == "bnb":
-        states, replayed = _replay(subject)
+        with suppress(OutOfTime), until(end):
+            states, replayed = _replay(subject)
     if len(states) > MAX_STATES:
         states = [states[i] for i in np.linspace(0, len(states) - 1, MAX_STATES).round().astype(int)]
     counts = [[words, result.counts[name]] for name, words in _CLOSED.items() if result.counts.get(name)]

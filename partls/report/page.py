@@ -44,8 +44,9 @@ def write_report(
     within : float
         The share of the optimum within which sign patterns are listed as near ties.
     time_limit : float, optional
-        Seconds for the certainty of the signs; None is no limit. What is not exact by then is marked, and the price of
-        the constraint, which takes as many searches again, is left out. Both are where the limit is hopeless.
+        Seconds for the certainty of the signs and for the course of the search; None is no limit. What is not exact by
+        then is marked, and the price of the constraint, which takes as many searches again, is left out. Both are where
+        the limit is hopeless.
     history : sequence of SearchState, optional
         The course of the search, for a ``Result``; a fitted ``PartLSRegressor`` remembers its own.
     output : int, optional

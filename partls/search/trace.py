@@ -20,6 +20,7 @@ from partls.runtime.blas_threads import single_threaded_blas
 from partls.runtime.options import a_priori_signs
 from relaxations import named
 from relaxations.active_set import ActiveSetRelaxation, OrthogonalBounder
+from relaxations.clock import OutOfTime
 
 SPLIT, PRUNED, SOLVED, OPEN = "split", "pruned", "solved", "open"
 
@@ -45,7 +46,7 @@ class TracedNode:
 
 def trace_search(instance: Instance, *, relaxation: Any = "active-set", branching: Any = "strong", signs: Any = None,
                  best_first: bool = False, gap_tol: float = 1e-9, node_limit: int = 500) -> tuple[TracedNode, ...]:
-    """Return the nodes of a search in the order they were looked at, then those left open."""
+    """Return the nodes of a search in the order they were looked at, then those left open; may raise ``OutOfTime``."""
     reduction = instance.reduction
     root = a_priori_signs(instance, signs)
     if not len(reduction.R):  # no column has any effect
@@ -72,6 +73,8 @@ def _nodes(explorer: GenericExplorer, best: Incumbent, root: SignPattern, scale:
             waiting.sort(key=lambda entry: -entry[0].bound)
         subtree, parent, depth, group, sign = waiting.pop()
         out = explorer.explore(subtree, best, 1, np.zeros(1, np.uint8))
+        if not out.counts["nodes"]:
+            raise OutOfTime
         best, closed = out.best, min(closed, out.closed)
         for child in out.open:
             k = next(k for k in subtree.signs.undecided if child.signs[k])

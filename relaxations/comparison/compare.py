@@ -16,12 +16,12 @@ from formulations.errors import InvalidInput
 from formulations.instance import Instance
 from formulations.rounding import Rounded, rounded
 from formulations.signs import SignPattern
-from relaxations.active_set import OrthogonalBounder
 from relaxations.clock import OutOfTime, in_time, until
 from relaxations.comparison.node_optimum import node_optimum
 from relaxations.comparison.table import Column, ResultTable, duration, number
 from relaxations.protocol import Bound, Bounder, BoundStatus, Relaxation, ask
 from relaxations.registry import MEMBERS, as_relaxation
+from relaxations.sign_constrained import solve_signed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -159,9 +159,9 @@ def compare(
 
 def _floor(instance: Instance) -> Rounded:
     """Return the unconstrained optimum."""
-    bound = OrthogonalBounder(instance.reduction).bound(SignPattern.free(instance.reduction.n_groups))
-    assert bound.coef is not None  # this relaxation always has a point
-    return rounded(instance, *instance.reduction.restore(bound.coef), bound.estimate)
+    reduction = instance.reduction
+    v = solve_signed(reduction, reduction.column_signs(None))
+    return rounded(instance, *reduction.restore(v), reduction.objective(v))
 
 
 def _node(instance: Instance, signs: SignPattern | Iterable[int] | None) -> SignPattern:
