@@ -18,6 +18,7 @@ TITLES = {  # in the order of the page; other studies follow
     "relaxations": "Relaxations: gap closed, time and trees",
     "eta_path": "Choosing eta by cross-validation",
     "certificates": "Certificates: what a proof costs",
+    "limits": "Time limits: how late calls return",
     "distributed": "Beyond one process: Dask for large trees and tall data",
     "out_of_core": "Files larger than memory",
 }

@@ -1,4 +1,4 @@
-"""Results that audit themselves: everything claimed is recomputed from the original data on request."""
+"""Results that audit themselves: all that is claimed but the bound is recomputed from the original data on request."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class StartTrace:
 
 @dataclass(frozen=True)
 class Audit:
-    """What an independent look at a result finds, computed from the original data with NumPy alone.
+    """What an independent look at a result finds, all but its lower bound computed from the original data, with NumPy.
 
     ``kkt_residual`` is the largest violation of the optimality conditions under the result's signs, relative to
     ``||x_j|| ||y||``, the penalty's rows counted in ``x_j``; ``sign_violations`` counts coefficients of the wrong sign;

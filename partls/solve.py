@@ -118,7 +118,9 @@ def solve(
     gap_tol : float
         Relative gap at which the search may stop.
     time_limit, node_limit
-        Seconds and nodes after which the incumbent is returned with a valid lower bound.
+        Seconds and nodes after which the incumbent is returned with a valid lower bound. Data are factored once
+        however short the time; of large data (beyond some 170 columns) the incumbent may then be no optimum for its
+        signs, and the bound may be zero.
     n_jobs : int
         Threads (-1: one per core). The answer does not depend on it.
     executor : optional
@@ -153,9 +155,10 @@ def solve(
         Keep objective and time of every iteration of every start in ``result.trace``.
     certificate : path, optional
         Where to write a proof of the answer that ``partls.verify`` checks against the data without any solver. JSON,
-        gzipped if the name ends in ".gz"; a file of this name is replaced. Writing a proof usually takes 50 to 100
-        times as long as the search; it has ``time_limit`` seconds of its own. A search or a proof ended by a limit
-        leaves a proof of the root's bound only; Ctrl-C gives the proof up and returns the answer.
+        gzipped if the name ends in ".gz"; a file of this name is replaced. Writing a proof may take 50 times as long
+        as the search; it has ``time_limit`` seconds of its own. A search or a proof ended by a limit leaves a proof of
+        the root's bound only, or none where the data are too large for that; Ctrl-C gives the proof up and returns the
+        answer.
     checkpoint : path, optional
         Where branch and bound writes its open subtrees and its incumbent, every ``checkpoint_interval`` seconds and at
         its end. If the file exists, the search goes on from there; counts and ``node_limit`` go on too.

@@ -194,6 +194,21 @@ def test_the_page_of_the_relaxations_shows_shares_and_trees():
     assert page.count("| 2 of 2 |") == 2 and ", 0 with a fault." in page
 
 
+def test_the_page_of_the_limits_sets_what_is_late_beside_a_factorisation():
+    study = studies()["limits"]
+    rows = rows_of_quick(study)
+    page = study.page(rows)
+    assert "| 200 x 300 | bnb |" in page
+    assert "of 1 medians are within 0.3 s" in page
+    late = [row | {"notes": json.dumps(json.loads(row["notes"]) | {"returned": 99.0})} if "bnb" in row["notes"] else row
+            for row in rows]
+    assert "| NO |" in study.page(late)
+
+
+def rows_of_quick(study):
+    return [row for case in study.cases(quick=True) for seed_rows in run_case(case) for row in seed_rows]
+
+
 def test_the_page_of_the_certificates_sets_checking_beside_solving():
     case = replace(studies()["certificates"].cases(quick=True)[0], seeds=1)
     rows = [row for seed_rows in run_case(case) for row in seed_rows]

@@ -12,7 +12,7 @@ from benchmarks.table import Row, notes
 
 COMMAND = "python -m benchmarks --study limits"
 LIMIT, MUST = 0.5, 0.3
-SHAPES = ((3_000, 1_500), (1_000, 1_000), (1_000, 1_500))
+SHAPES = ((4_000, 600), (600, 600), (1_000, 1_500))
 FACTORISATION = "one factorisation"
 K = 20
 
