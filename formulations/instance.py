@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -14,16 +14,17 @@ from formulations.partition import Partition
 from formulations.rows.blocks import fold_blocks, in_blocks
 from formulations.rows.reduction import Reduction, reduce
 from formulations.rows.residual import residual
+from formulations.strengths import Strengths
 
 PENALTIES = ("l2", "l1")
 
 
 class Instance:
-    """minimise ``||X w + t - y||^2 + eta * penalty(beta)``  s.t. the coefficients of a group share one sign.
+    """minimise ``||X w + t - y||^2 + penalty(beta) + ridge ||w||^2``  s.t. the coefficients of a group share one sign.
 
-    ``beta_k`` is the sum of the coefficients of group k; the penalty is ``||beta||_2^2`` ("l2") or
-    ``||beta||_1`` ("l1"). With weights, row n counts ``sample_weight[n]`` times. The intercept t is free and,
-    unless ``penalize_intercept``, unpenalised. Validated once, frozen afterwards.
+    ``beta_k`` is the sum of the coefficients of group k; the penalty is ``sum_k eta_k beta_k^2`` ("l2") or
+    ``sum_k eta_k |beta_k|`` ("l1"). With weights, row n counts ``sample_weight[n]`` times. The intercept t is free
+    and, unless ``penalize_intercept``, unpenalised; ridge never counts it. Validated once, frozen afterwards.
 
     Parameters
     ----------
@@ -38,9 +39,13 @@ class Instance:
         Any form ``Partition.of`` accepts: a label per column, ``{name: [columns]}``, lists of columns, an
         (M, K) 0/1 matrix, a file, a ``Partition``, or None for one group of all columns.
     eta, penalty
-        Strength (>= 0) and kind ("l2" or "l1") of the penalty on the group sums.
+        Strength (>= 0) and kind ("l2" or "l1") of the penalty on the group sums: one number for all groups, one
+        number per group in their order, or ``{group: number}`` with every group in it.
+    ridge : float
+        Weight (>= 0) of the squared coefficients, grouped and free; with ``penalty="l1"`` an elastic net.
     fit_intercept, penalize_intercept
-        Whether t exists, and whether it is penalised like a group of its own (the paper's reading).
+        Whether t exists, and whether it is penalised like a group of its own (the paper's reading): as strongly as
+        every group if eta is a number, else by the number that the mapping gives ``"(intercept)"``.
     sample_weight : (N,) array, optional
         Nonnegative row weights.
     ungrouped : {"error", "free"}
@@ -58,8 +63,9 @@ class Instance:
         y: Any,
         groups: Any = None,
         *,
-        eta: float = 0.0,
+        eta: float | Mapping[Any, float] | Sequence[float] = 0.0,
         penalty: str = "l2",
+        ridge: float = 0.0,
         fit_intercept: bool = True,
         penalize_intercept: bool = False,
         sample_weight: Any = None,
@@ -78,12 +84,16 @@ class Instance:
             raise InvalidInput(f"columns has {len(names)} name(s) but X has {n_columns} column(s)")
         self.y = _view(as_vector(y, "y", n_rows))
         self.partition = Partition.of(groups, n_columns=n_columns, columns=names, ungrouped=ungrouped)
-        self.eta = _checked_eta(eta)
         if not isinstance(penalty, str) or penalty not in PENALTIES:
             raise InvalidInput(f"penalty={penalty!r} is not one of {PENALTIES}{suggestion(str(penalty), PENALTIES)}")
         self.penalty = penalty
         self.fit_intercept = _checked_flag("fit_intercept", fit_intercept)
         self.penalize_intercept = _checked_flag("penalize_intercept", penalize_intercept)
+        self.strengths = Strengths.of(
+            eta, penalty, ridge, self.partition, fit_intercept=self.fit_intercept,
+            penalize_intercept=self.penalize_intercept,
+        )
+        self.eta, self.ridge = _kept(eta), self.strengths.ridge
         self.sample_weight = _checked_weights(sample_weight, n_rows)
         self.folded_from = folded_from
         _refuse_vanishing(self.y, self.sample_weight)
@@ -97,7 +107,9 @@ class Instance:
 
     def __repr__(self) -> str:
         """Show the sizes and the options that change the problem."""
-        penalty = f", eta={self.eta:g} ({self.penalty})" if self.eta else ""
+        eta = f"{self.eta:g}" if isinstance(self.eta, float) else "by group"
+        penalty = f", eta={eta} ({self.penalty})" if self.strengths.any_eta else ""
+        penalty += f", ridge={self.ridge:g}" if self.ridge else ""
         folded = "" if self.folded_from is None else f" folded into {len(self.y):,}"
         sizes = counted(self.n_rows, "row") + folded, counted(self.n_columns, "column"), counted(self.n_groups, "group")
         return f"Instance({', '.join(sizes)}{penalty})"
@@ -106,7 +118,7 @@ class Instance:
         """Return the same problem with some arguments of the constructor changed (other rows, another target)."""
         own = {
             "X": self.X, "y": self.y, "groups": self.partition, "eta": self.eta, "penalty": self.penalty,
-            "fit_intercept": self.fit_intercept, "penalize_intercept": self.penalize_intercept,
+            "ridge": self.ridge, "fit_intercept": self.fit_intercept, "penalize_intercept": self.penalize_intercept,
             "sample_weight": self.sample_weight, "columns": self.partition.columns,
             "folded_from": None if "X" in changes else self.folded_from,
         }
@@ -159,18 +171,13 @@ class Instance:
         return residual(self.X, self.y, np.asarray(coef, dtype=np.float64), intercept)
 
     def objective(self, coef: Any, intercept: float = 0.0) -> float:
-        """Return ``||X coef + intercept - y||^2 + eta * penalty(beta)``: the single definition of the objective.
+        """Return ``||X coef + intercept - y||^2 + penalty(beta) + ridge ||coef||^2``: the definition of the objective.
 
         No 1/N, no 1/2, no square root. Sign constraints are not checked here.
         """
-        error = self.squared_error(coef, intercept)
-        if self.eta == 0:  # no penalty, however large beta is
-            return error
-        beta = self.group_sums(coef)
-        if self.fit_intercept and self.penalize_intercept:
-            beta = np.append(beta, intercept)
-        penalty = beta @ beta if self.penalty == "l2" else np.abs(beta).sum()
-        return float(error + self.eta * penalty)
+        return self.squared_error(coef, intercept) + self.strengths.value(
+            self.group_sums(coef), np.asarray(coef, dtype=np.float64), float(intercept)
+        )
 
     @cached_property
     def reduction(self) -> Reduction:
@@ -180,7 +187,7 @@ class Instance:
     @property
     def _intercept_is_group(self) -> bool:
         """An L1-penalised intercept has a kink at zero: it needs a sign, so it stays as a group of one."""
-        return self.penalize_intercept and self.penalty == "l1" and self.eta > 0
+        return self.penalty == "l1" and self.strengths.intercept > 0
 
     @property
     def _shifted(self) -> bool:
@@ -213,14 +220,11 @@ def _checked_columns(columns: Any) -> tuple[Any, ...]:
     return tuple(columns)
 
 
-def _checked_eta(eta: Any) -> float:
-    try:
-        value = float(eta)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidInput(f"eta={eta!r} is not a number") from None
-    if not (np.isfinite(value) and value >= 0):
-        raise InvalidInput(f"eta={eta!r} must be a finite number >= 0")
-    return value
+def _kept(eta: Any) -> float | Mapping[Any, float] | tuple[float, ...]:
+    """Return eta, already checked, in the form it was given, as floats of our own."""
+    if isinstance(eta, Mapping):
+        return {key: float(value) for key, value in eta.items()}
+    return tuple(float(value) for value in eta) if np.ndim(eta) else float(eta)
 
 
 def _checked_flag(option: str, value: Any) -> bool:

@@ -92,10 +92,11 @@ def terms(instance: Instance, coef: Floats, intercept: float) -> float:
     rows = np.abs(instance.y) + np.concatenate(blocks) + abs(intercept)
     if instance.sample_weight is not None:
         rows = rows * np.sqrt(instance.sample_weight)
-    if instance.penalty == "l2" and instance.eta > 0:
-        penalised = instance.group_sums(sizes)
-        if instance.fit_intercept and instance.penalize_intercept:
-            penalised = np.append(penalised, abs(intercept))
-        rows = np.append(rows, np.sqrt(instance.eta) * penalised)
+    strengths = instance.strengths
+    if strengths.kind == "l2" and strengths.any_eta:
+        sums = np.append(instance.group_sums(sizes), abs(intercept))
+        rows = np.append(rows, np.sqrt(np.append(strengths.groups, strengths.intercept)) * sums)
+    if strengths.ridge > 0:
+        rows = np.append(rows, np.sqrt(strengths.ridge) * sizes)
     largest = float(rows.max()) or 1.0  # units of 1e-160 have squares that vanish
     return largest * float(np.linalg.norm(rows / largest))

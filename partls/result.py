@@ -231,35 +231,34 @@ def kkt_residual(instance: Instance, coef: Floats, intercept: float) -> float:
     weighted = residual(instance.X, instance.y, coef, intercept) * weights
     beta, labels = instance.group_sums(coef), instance.partition.labels
     slope = instance.X.T @ weighted
-    pull = instance.eta * (beta if instance.penalty == "l2" else np.sign(beta) / 2)
-    slope = slope - np.append(pull, 0.0)[labels]
-    norms = np.sqrt(weights @ np.square(instance.X)) + np.sqrt(instance.eta)
+    eta, ridge = np.append(instance.strengths.groups, 0.0), instance.ridge
+    pull = eta[:-1] * (beta if instance.penalty == "l2" else np.sign(beta) / 2)
+    slope = slope - np.append(pull, 0.0)[labels] - ridge * coef
+    norms = np.sqrt(weights @ np.square(instance.X)) + np.sqrt(eta)[labels] + np.sqrt(ridge)
     target = np.sqrt(weights @ np.square(instance.y)) or 1.0
     slope = slope / np.maximum(norms * target, np.finfo(float).tiny)
     worst = np.abs(slope[(coef != 0) | (labels < 0)]).max(initial=0.0)
     for k in range(instance.n_groups):
         outside = slope[(labels == k) & (coef == 0)]
-        slack = instance.eta / 2 if instance.penalty == "l1" and beta[k] == 0 else 0.0
+        slack = eta[k] / 2 if instance.penalty == "l1" and beta[k] == 0 else 0.0
         if beta[k] == 0:
             allowed = slack / np.maximum(norms[(labels == k) & (coef == 0)] * target, np.finfo(float).tiny)
             worst = max(worst, min((outside - allowed).max(), (-outside - allowed).max()))
         else:
             worst = max(worst, (np.sign(beta[k]) * outside).max(initial=0.0))
     if instance.fit_intercept:
-        norm = np.sqrt(weights.sum()) + (np.sqrt(instance.eta) if instance.penalize_intercept else 0.0)
+        norm = np.sqrt(weights.sum()) + np.sqrt(instance.strengths.intercept)
         worst = max(worst, _intercept_slope(instance, weighted, intercept) / (norm * target))
     return float(worst)
 
 
 def _intercept_slope(instance: Instance, weighted: Floats, intercept: float) -> float:
-    slope = float(weighted.sum())
-    if not instance.penalize_intercept:
-        return abs(slope)
+    slope, eta = float(weighted.sum()), instance.strengths.intercept
     if instance.penalty == "l2":
-        return abs(slope - instance.eta * intercept)
+        return abs(slope - eta * intercept)
     if intercept == 0:
-        return max(abs(slope) - instance.eta / 2, 0.0)
-    return float(abs(slope - instance.eta / 2 * np.sign(intercept)))
+        return max(abs(slope) - eta / 2, 0.0)
+    return float(abs(slope - eta / 2 * np.sign(intercept)))
 
 
 def _mixed(coef: Floats) -> int:

@@ -6,6 +6,7 @@ import logging
 import os
 import time
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -48,6 +49,7 @@ from partls.strategies.alternating import HALVES, POLISHES, AlternatingOptions, 
 from partls.strategies.branch_and_bound import branch_and_bound
 from partls.strategies.enumeration import MAX_GROUPS, checked_keep, enumerate_patterns
 from partls.strategies.starts import strategies
+from partls.verification.fingerprint import refuse_unwritten
 from relaxations import as_relaxation, kernel
 from relaxations.active_set import ActiveSetRelaxation
 from relaxations.clock import FINISHING, OutOfTime, until
@@ -65,8 +67,9 @@ def solve(
     groups: Any = None,
     *,
     method: str = "auto",
-    eta: float = 0.0,
+    eta: float | Mapping[Any, float] | Sequence[float] = 0.0,
     penalty: str = "l2",
+    ridge: float = 0.0,
     fit_intercept: bool = True,
     penalize_intercept: bool = False,
     sample_weight: Any = None,
@@ -97,11 +100,13 @@ def solve(
     checkpoint_interval: float = 10.0,
     max_open_nodes: int | None = None,
 ) -> Result:
-    """Return the global optimum of ``||X w + t - y||^2 + eta * penalty(beta)`` with one sign per group, and its proof.
+    """Return the global optimum, and its proof, of least squares with penalties and one sign per group.
+
+    That is, of ``||X w + t - y||^2 + sum_k eta_k beta_k^2 + ridge ||w||^2``, beta the sums of the groups' coefficients.
 
     Parameters
     ----------
-    X, y, groups, eta, penalty, fit_intercept, penalize_intercept, sample_weight, ungrouped
+    X, y, groups, eta, penalty, ridge, fit_intercept, penalize_intercept, sample_weight, ungrouped
         The problem; see ``formulations.Instance``.
     method : {"auto", "bnb", "enumerate", "alternating"}
         Branch and bound, all 2^K sign patterns, or alternating least squares from many starts, which proves nothing
@@ -181,8 +186,8 @@ def solve(
     """
     with keyboard():
         instance = Instance(
-            X, y, groups, eta=eta, penalty=penalty, fit_intercept=fit_intercept, penalize_intercept=penalize_intercept,
-            sample_weight=sample_weight, ungrouped=ungrouped,
+            X, y, groups, eta=eta, penalty=penalty, ridge=ridge, fit_intercept=fit_intercept,
+            penalize_intercept=penalize_intercept, sample_weight=sample_weight, ungrouped=ungrouped,
         )
         return solve_instance(
             instance, method=method, relaxation=relaxation, search=search, branching=branching, gap_tol=gap_tol,
@@ -215,6 +220,8 @@ def solve_instance(
     proof, saved = writable("certificate", certificate), writable("checkpoint", checkpoint)
     if proof is not None and saved is not None and os.path.realpath(proof) == os.path.realpath(saved):
         raise InvalidInput(f"certificate and checkpoint are both {str(saved)!r}: give each a file of its own")
+    if proof is not None:
+        refuse_unwritten(instance)
     interval = nonnegative("checkpoint_interval", 0.0 if checkpoint_interval is None else checkpoint_interval)
     jobs, rule, bound = thread_count(n_jobs), branching_rule(branching), as_relaxation(relaxation)
     alternating = AlternatingOptions(

@@ -102,7 +102,8 @@ class Program:
 def brute_force(X, y, labels: Sequence[int], **options) -> Oracle:
     """Return the best of all 2^K sign vectors; label -1 marks a column without a sign.
 
-    Options: ``eta``, ``penalty``, ``fit_intercept``, ``penalize_intercept``, ``sample_weight``.
+    Options: ``eta`` (a number, or one per group), ``eta_intercept`` (that of eta if left out), ``penalty``, ``ridge``,
+    ``fit_intercept``, ``penalize_intercept``, ``sample_weight``.
     """
     labels = np.asarray(labels)
     patterns = product((1, -1), repeat=int(labels.max(initial=-1)) + 1)
@@ -155,8 +156,8 @@ def kkt_residual(X, y, column_signs: Sequence[int], *, coef, intercept: float = 
 
 
 def program(
-    X, y, column_signs: Sequence[int], *, labels=None, eta=0.0, penalty="l2", fit_intercept=True,
-    penalize_intercept=False, sample_weight=None,
+    X, y, column_signs: Sequence[int], *, labels=None, eta=0.0, penalty="l2", ridge=0.0, fit_intercept=True,
+    penalize_intercept=False, sample_weight=None, eta_intercept=None,
 ) -> Program:
     """State the problem of one sign pattern on the original data: weighted rows, penalty rows, linear L1 costs."""
     X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
@@ -166,10 +167,13 @@ def program(
     own = labels.max(initial=-1) + 1  # the penalised intercept counts as one more group
     groups = np.append(labels, own if fit_intercept and penalize_intercept else -1)
     A, b = np.column_stack([X, np.ones(n)]) * root[:, None], y * root
+    strengths = np.append(np.broadcast_to(eta, own), np.max(eta) if eta_intercept is None else eta_intercept)
     if penalty == "l2":
-        rows = np.sqrt(eta) * (groups == np.arange(own + 1)[:, None])
+        rows = np.sqrt(strengths)[:, None] * (groups == np.arange(own + 1)[:, None])
         A, b = np.vstack([A, rows]), np.append(b, np.zeros(len(rows)))
-    prices = np.where((groups >= 0) & (penalty == "l1"), float(eta), 0.0)
+    if ridge:
+        A, b = np.vstack([A, np.sqrt(ridge) * np.eye(m, m + 1)]), np.append(b, np.zeros(m))
+    prices = np.where((groups >= 0) & (penalty == "l1"), strengths[groups], 0.0)
     signs = np.append(np.asarray(column_signs, dtype=int), 0)
     present = np.arange(m + int(fit_intercept))
     twice = present[(signs[present] == 0) & (prices[present] > 0)]

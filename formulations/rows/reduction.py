@@ -68,9 +68,9 @@ class Reduction:
     Attributes
     ----------
     R, z, rest
-        ``||R v - z||^2 + rest`` is the squared error plus L2 penalty, in units of ``scale``.
+        ``||R v - z||^2 + rest`` is the squared error plus ridge plus L2 penalty, in units of ``scale``.
     l1
-        Weight of ``|v_j|`` per column (zero unless the penalty is "l1").
+        Weight of ``|v_j|`` per column: eta of its group (zero unless the penalty is "l1").
     labels
         Group of each column of R, in increasing order: the columns of a group stand together.
     names
@@ -152,17 +152,25 @@ class Reduction:
     @property
     def penalty_rows(self) -> Floats:
         """The nonnegative (K, n) matrix C with ``||C v||^2`` the L2 penalty on the group sums, already in R."""
-        weight = self._instance.eta if self._instance.penalty == "l2" else 0.0
-        root = np.ldexp(np.sqrt(weight), self._exponents - (np.frexp(self.scale)[1] - 1) // 2)
+        strengths = self._instance.strengths
+        if strengths.kind == "l1":
+            return np.zeros((self.n_groups, self.n_columns))
+        root = self.in_units(np.sqrt(strengths.groups)[self.labels])
         return np.asarray(np.where(self.labels == np.arange(self.n_groups)[:, None], root, 0.0))
+
+    def in_units(self, weights: Floats) -> Floats:
+        """Return the weights of reduced coefficients whose weights as coefficients, in a squared row, are given."""
+        return np.asarray(np.ldexp(weights, self._exponents - (np.frexp(self.scale)[1] - 1) // 2))
 
     @cached_property
     def data_part(self) -> Reduction:
         """The same problem, in the same coordinates and scale, without the L2 penalty on the group sums.
 
-        Taken from the data by a second pass, once: subtracting C'C from R'R would lose digits when eta is large.
+        Ridge is part of it: curvature that each coefficient has for itself, as if more rows had been observed. Taken
+        from the data by a second pass, once: subtracting C'C from R'R would lose digits when eta is large.
         """
-        penalised = self._instance.penalty == "l2" and self._instance.eta > 0
+        strengths = self._instance.strengths
+        penalised = strengths.kind == "l2" and bool(strengths.groups.any())
         return reduce(self._instance, like=self) if penalised else self
 
 
@@ -215,9 +223,10 @@ def reduce(instance: Instance, *, like: Reduction | None = None) -> Reduction:
     e_signed = e_y - exponents[n_free:-1] - again
     free_block = replace(free_block, R_fc=free_block.R_fc * np.ldexp(1.0, -again))
     names = instance.partition.names + (("(intercept)",) if keep_intercept else ())
-    weight = instance.eta if instance.penalty == "l1" else 0.0
+    weights = np.append(instance.strengths.groups, instance.strengths.intercept)[labels[signed]]
+    weights = weights if instance.penalty == "l1" else np.zeros(len(signed))
     # Columns and target have norms below two: a cost of eight leaves nothing of a column, and 2^510 no more.
-    l1 = np.ldexp(np.full(len(signed), weight), np.minimum(e_signed - 2 * e_y, _LARGEST - np.frexp(weight)[1]))
+    l1 = np.ldexp(weights, np.minimum(e_signed - 2 * e_y, _LARGEST - np.frexp(weights)[1]))
     square = len(rows) > len(signed)  # the last row is then beyond the reach of every column
     height = _height(rows[:-1] if square else rows)
     return Reduction(
@@ -252,7 +261,7 @@ def _scaled(rows: Floats, exponents: NDArray[np.intp]) -> Floats:
 
 
 def _blocks(instance: Instance, order: NDArray[np.intp], *, groups: bool = True) -> Iterator[Floats]:
-    """Yield the rows of [intercept, free, signed, y], shifted and weighted, then the L2 penalty's rows."""
+    """Yield the rows of [intercept, free, signed, y], shifted and weighted, then those of ridge and the L2 penalty."""
     X, y, M = instance.X, instance.y, instance.n_columns
     columns = order[order < M]
     first = int(order[0] == M) if len(order) else 0
@@ -271,19 +280,21 @@ def _blocks(instance: Instance, order: NDArray[np.intp], *, groups: bool = True)
         if instance.sample_weight is not None:
             block *= np.sqrt(instance.sample_weight[rows])[:, None]
         yield block
-    if instance.eta > 0 and instance.penalty == "l2":
+    if instance.ridge > 0:
+        yield np.sqrt(instance.ridge) * np.eye(M, M + 2)[:, np.append(order, M + 1)]
+    if instance.strengths.any_eta and instance.penalty == "l2":
         yield _penalty_rows(instance, order)[0 if groups else instance.n_groups :]
 
 
 def _penalty_rows(instance: Instance, order: NDArray[np.intp]) -> Floats:
-    """Return rows whose squares are eta times the squared group sums (and the squared intercept if penalised)."""
+    """Return rows whose squares are eta_k times the squared group sums (and the squared intercept if penalised)."""
     M, K = instance.n_columns, instance.n_groups
     full = np.zeros((K + 1, M + 2))  # columns: X, intercept, y
     full[:K, :M] = instance.partition.indicator().T
-    if instance.fit_intercept and instance.penalize_intercept:
+    if instance.strengths.intercept > 0:
         # t = t' + y_shift - x_shift'w in the shifted coordinates t'
         full[K, :M], full[K, M], full[K, M + 1] = -instance._x_shift, 1.0, -instance._y_shift
-    full *= np.sqrt(instance.eta)
+    full *= np.sqrt(np.append(instance.strengths.groups, instance.strengths.intercept))[:, None]
     return np.asarray(full[:, np.append(order, M + 1)])
 
 

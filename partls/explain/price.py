@@ -17,6 +17,7 @@ from formulations.data import Floats
 from formulations.instance import Instance
 from formulations.partition import Partition
 from formulations.rounding import ROUNDING, Rounded
+from formulations.strengths import INTERCEPT
 from partls.explain.report import EXACT_FIT, SIGN, Report, name, number, percent, table
 from partls.result import Result, Status
 from partls.solve import solve_instance
@@ -108,7 +109,7 @@ def _against(partition: Partition, k: int, sign: int, coef: Floats) -> tuple[tup
 def _without(result: Result, freed: Collection[int], n_jobs: int | None) -> tuple[Rounded, Floats]:
     """Return the optimal objective and coefficients without the constraints of some groups."""
     instance = result.instance
-    if instance.penalty == "l1" and instance.eta > 0:
+    if instance.penalty == "l1" and instance.strengths.any_eta:
         relaxed = _split(instance, freed)
     elif len(freed) == instance.n_groups:
         return _least_squares(result)
@@ -126,7 +127,12 @@ def _split(instance: Instance, freed: Collection[int]) -> Instance:
     """Return the problem with every feature of the freed groups a group of its own."""
     labels = instance.partition.labels
     own = [None if k < 0 else f"{k}/{j}" if k in freed else str(k) for j, k in enumerate(labels)]
-    return instance.replace(groups=Partition.from_labels(own, ungrouped="free"))
+    groups, eta = Partition.from_labels(own, ungrouped="free"), instance.eta
+    if not isinstance(eta, float):
+        eta = {name: instance.strengths.groups[int(name.split("/")[0])] for name in groups.names}
+        if instance.fit_intercept and instance.penalize_intercept:
+            eta[INTERCEPT] = instance.strengths.intercept
+    return instance.replace(groups=groups, eta=eta)
 
 
 def _as_rows(instance: Instance, freed: Collection[int]) -> Instance:
@@ -163,6 +169,11 @@ def _penalised_rows(instance: Instance) -> tuple[Floats, Floats]:
         penalty = np.column_stack([penalty, np.zeros(len(penalty))])
         if instance.penalize_intercept:
             penalty = np.vstack([penalty, np.eye(1, A.shape[1], A.shape[1] - 1)])
-    if instance.eta > 0:
-        A, b = np.vstack([A, np.sqrt(instance.eta) * penalty]), np.append(b, np.zeros(len(penalty)))
+    strengths = instance.strengths
+    if strengths.any_eta:
+        eta = np.append(strengths.groups, strengths.intercept)[: len(penalty)]
+        A, b = np.vstack([A, np.sqrt(eta)[:, None] * penalty]), np.append(b, np.zeros(len(penalty)))
+    if strengths.ridge > 0:
+        rows = np.sqrt(strengths.ridge) * np.eye(instance.n_columns, A.shape[1])
+        A, b = np.vstack([A, rows]), np.append(b, np.zeros(len(rows)))
     return A, b

@@ -199,12 +199,12 @@ class DualPoints:
         ones = [np.ones(len(weights))] * instance.fit_intercept
         data = np.sqrt(weights)[:, None] * (np.column_stack([instance.X, *ones]) - shift)
         sums = np.zeros((instance.n_groups + 1, len(shift)))
-        if instance.eta > 0 and instance.penalty == "l2":
+        if instance.strengths.any_eta and instance.penalty == "l2":
             sums[:-1, :n] = instance.partition.indicator().T
             if instance.fit_intercept and instance.penalize_intercept:
                 sums[-1] = -shift
                 sums[-1, -1] = 1.0
-        return data, math.sqrt(instance.eta) * sums
+        return data, np.sqrt(np.append(instance.strengths.groups, instance.strengths.intercept))[:, None] * sums
 
     @cached_property
     def _exponents(self) -> NDArray[np.intc]:
