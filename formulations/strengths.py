@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,15 @@ class Strengths:
             groups, intercept = np.full(partition.n_groups, value), value if own else 0.0
         groups.setflags(write=False)
         return cls(kind, groups, intercept, _strength("ridge", ridge))
+
+    def changed(self, eta: Any, ridge: Any, partition: Partition, *, fit_intercept: bool, penalize_intercept: bool
+                ) -> Strengths:
+        """Return other strengths of the same kind; what is None stays as it is."""
+        new = Strengths.of(
+            0.0 if eta is None else eta, self.kind, self.ridge if ridge is None else ridge, partition,
+            fit_intercept=fit_intercept, penalize_intercept=penalize_intercept,
+        )
+        return new if eta is not None else replace(new, groups=self.groups, intercept=self.intercept)
 
     @property
     def any_eta(self) -> bool:

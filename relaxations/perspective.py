@@ -62,9 +62,10 @@ class PerspectiveRelaxation:
 
         def build(signs: SignPattern | None) -> Model:
             if not self.rescale:
-                return perspective(instance, D, signs, strengthen=strengthen)
+                return perspective(instance, D, signs, strengthen=strengthen, parametric=False)
             here = _grown(D, reduction.column_signs(signs) == 0, space)
-            return replace(perspective(instance, here, signs, strengthen=strengthen), parameters={})  # good here only
+            model = perspective(instance, here, signs, strengthen=strengthen, parametric=False)
+            return replace(model, parameters={})  # good here only
 
         def certify(model: Model, column_signs: NDArray[np.int8]) -> float:
             safe = replace(root, D=_grown(D, column_signs == 0, space)) if self.rescale else root

@@ -55,7 +55,7 @@ class ShorRelaxation:
             )
 
         solvers, options = self.solvers or solvers_for(reduction, M + 1), self.options
-        backend = Backend(lambda signs: shor(instance, signs, cuts=self.cuts), solvers, options)
+        backend = Backend(lambda signs: shor(instance, signs, cuts=self.cuts, parametric=False), solvers, options)
         certificate = LiftCertificate(InteriorSearch(reduction, solvers, options), problem, np.zeros((M, M)))
         return ConicBounder(reduction, backend, certificate)
 

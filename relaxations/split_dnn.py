@@ -53,7 +53,7 @@ class SplitDNNRelaxation:
             )
 
         solvers, options = self.solvers or solvers_for(reduction, 2 * M + 1), self.options
-        backend = Backend(lambda signs: split_dnn(instance, signs), solvers, options)
+        backend = Backend(lambda signs: split_dnn(instance, signs, parametric=False), solvers, options)
         certificate = LiftCertificate(InteriorSearch(reduction, solvers, options), problem, _complementary(reduction.R))
         return ConicBounder(reduction, backend, certificate)
 

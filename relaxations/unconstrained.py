@@ -13,6 +13,7 @@ from formulations.builders.model import Model
 from formulations.builders.quadratic import quadratic
 from formulations.instance import Instance
 from formulations.rows.reduction import Reduction
+from formulations.signs import SignPattern
 from relaxations.conic.backend import Backend
 from relaxations.conic.relaxation import Certificate, ConicBounder
 from relaxations.safe.least_squares import SafeBound
@@ -43,8 +44,11 @@ class UnconstrainedRelaxation:
         reduction = instance.reduction
         apart = self.strengthen and reduction.data_part is not reduction
         certify = _strengthened(reduction) if apart else _plain(reduction)
-        backend = Backend(lambda signs: quadratic(instance, signs, strengthen=apart), self.solvers, self.options)
-        return ConicBounder(reduction, backend, certify)
+
+        def build(signs: SignPattern | None) -> Model:
+            return quadratic(instance, signs, strengthen=apart, parametric=False)
+
+        return ConicBounder(reduction, Backend(build, self.solvers, self.options), certify)
 
 
 def _plain(reduction: Reduction) -> Certificate:

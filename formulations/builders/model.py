@@ -11,7 +11,9 @@ import numpy as np
 
 from formulations.data import Floats
 from formulations.errors import InvalidInput
+from formulations.form import Form
 from formulations.rows.reduction import Reduction
+from formulations.setting import SHARED, Setting, Value
 from formulations.signs import SignPattern
 
 
@@ -34,7 +36,17 @@ class Model:
         The reduced problem the formulation is stated on.
     variables, parameters, constraints : mappings
         The parts of the problem by name; the values of variables are in reduced units. Parameters hold one number
-        per column: "signs", "slack" (1 where undecided), "positive" and "negative" (1 where that side is allowed).
+        per column: "signs", "slack" (1 where undecided), "positive" and "negative" (1 where that side is allowed),
+        "eta" and "ridge" (square roots of the group's eta and of ridge), "l1" (the cost of its size). Others belong
+        to one formulation and are described there.
+    form : Form, optional
+        Formula and facts of the formulation.
+    setting : Setting, optional
+        The signs and penalties that the parameters stand at.
+    own_values : mapping
+        What a formulation's own parameters are at a setting.
+    changes : set of {"signs", "penalties"}
+        What :meth:`fix` and :meth:`set` may change.
     """
 
     name: str
@@ -44,6 +56,14 @@ class Model:
     variables: Mapping[str, cp.Variable]
     parameters: Mapping[str, cp.Parameter] = field(default_factory=dict)
     constraints: Mapping[str, cp.Constraint] = field(default_factory=dict)
+    form: Form | None = None
+    setting: Setting | None = None
+    own_values: Mapping[str, Value] = field(default_factory=dict)
+    changes: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        """Give every parameter its value."""
+        self._move(self.setting)
 
     @property
     def value(self) -> float:
@@ -56,7 +76,8 @@ class Model:
         v = self.coefficients.value
         if v is None:
             raise InvalidInput(f"{self.name} has no solution to show (status: {self.problem.status or 'not solved'})")
-        return self.reduction.restore(np.asarray(v, dtype=np.float64))
+        left = self.setting.left if self.setting is not None and "penalties" in self.changes else None
+        return self.reduction.restore(np.asarray(v, dtype=np.float64), left)
 
     def solve(self, solver: str | None = None, **options: Any) -> float:
         """Return the value after one plain ``problem.solve``: no retries, no certificate."""
@@ -66,13 +87,38 @@ class Model:
 
     def fix(self, signs: SignPattern | Iterable[int] | None) -> Self:
         """Return this model with the signs of the groups set (0: undecided), without compiling it again."""
-        if not self.parameters:
+        if self.setting is None or "signs" not in self.changes:
             raise InvalidInput(f"the signs of {self.name} are fixed when it is built: build it again")
-        columns = self.reduction.column_signs(signs)
-        values = {"signs": columns, "slack": columns == 0, "positive": columns >= 0, "negative": columns <= 0}
-        for name, parameter in self.parameters.items():
-            parameter.value = values[name].astype(np.float64)
+        return self._move(self.setting.at(signs))
+
+    def set(self, *, eta: Any = None, ridge: Any = None) -> Self:
+        """Return this model with other penalties, without compiling it again; what is left out stays.
+
+        Parameters
+        ----------
+        eta
+            A number, one per group, or ``{group: number}``, as in :class:`Instance`.
+        ridge
+            A number.
+        """
+        if self.setting is None or "penalties" not in self.changes:
+            raise InvalidInput(f"the penalties of {self.name} are fixed when it is built: build it again")
+        return self._move(self.setting.penalised(eta, ridge, self.name))
+
+    def _move(self, setting: Setting | None) -> Self:
+        """Give the parameters their values at a setting; none of them changes if one cannot be had."""
+        if setting is not None:
+            known = {**SHARED, **self.own_values}
+            values = {name: np.asarray(known[name](setting), dtype=np.float64) for name in self.parameters}
+            for name, parameter in self.parameters.items():
+                parameter.value = values[name]
+            object.__setattr__(self, "setting", setting)
         return self
+
+    @property
+    def duals(self) -> dict[str, Any]:
+        """The dual value of each constraint by its name, in reduced units; None before the problem is solved."""
+        return {name: constraint.dual_value for name, constraint in self.constraints.items()}
 
     @property
     def size(self) -> dict[str, int]:
@@ -83,6 +129,10 @@ class Model:
             "constraints": sum(int(constraint.size) for constraint in self.problem.constraints),
             "psd": max(blocks, default=0),
         }
+
+    def _repr_latex_(self) -> str | None:
+        """Show the problem in a notebook."""
+        return None if self.form is None else f"$$\\displaystyle {self.form.formula}$$"
 
     def __repr__(self) -> str:
         """Show the formulation, its size and its state."""

@@ -1,4 +1,7 @@
-"""The biconvex PartLS problem ``||X (P o alpha) beta + t - y||^2 + eta * penalty(beta)``: its two convex halves."""
+"""The biconvex PartLS problem ``||X (P o alpha) beta + t - y||^2 + penalty(beta) + ridge ||w||^2``: its convex halves.
+
+Esposito, Cerrato and Locatelli (2024), section "Alternating Least Squares approach" (ssec:als).
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,43 @@ import cvxpy as cp
 import numpy as np
 
 from formulations.builders.model import Model
-from formulations.builders.quadratic import objective
+from formulations.builders.quadratic import objective, penalty_parameters
 from formulations.data import Floats
 from formulations.equivalence import as_simplex, per_group
+from formulations.form import Form
 from formulations.instance import Instance
+from formulations.setting import PENALTIES, Setting
+
+ALPHA_FIXED = Form(
+    name="PartLS, alpha fixed",
+    builder="alpha_fixed",
+    formula=r"\min_{\beta}\; \lVert X (P \circ \alpha) \beta + t - y \rVert_2^2 + \textstyle\sum_k \eta_k \beta_k^2",
+    variables="beta",
+    cone="quadratic program, no constraints",
+    size="K variables",
+    proves="an upper bound: the best point with these shares",
+    solvers="CLARABEL, OSQP, SCS, DAQP, HIGHS, Gurobi",
+    use="one half of the alternation",
+)
+BETA_FIXED = Form(
+    name="PartLS, beta fixed",
+    builder="beta_fixed",
+    formula=r"""\begin{aligned} \min_{\alpha}\; & \lVert X (P \circ \alpha) \beta + t - y \rVert_2^2 +
+        \textstyle\sum_k \eta_k \beta_k^2 \\ \text{s.t. } & \alpha \ge 0, \; P^\top \alpha = 1
+        \end{aligned}""",
+    variables="alpha",
+    cone="quadratic program",
+    size="M variables, M + K constraints",
+    proves="an upper bound: the best point with these effects",
+    solvers="CLARABEL, OSQP, SCS, DAQP, HIGHS, Gurobi",
+    use="the other half of the alternation",
+)
 
 
-def alpha_fixed(instance: Instance, alpha: Any) -> Model:
+def alpha_fixed(instance: Instance, alpha: Any, *, parametric: bool = True) -> Model:
     """Minimise over beta  ``||X (P o alpha) beta + t - y||^2 + eta * penalty(beta)``: least squares in K unknowns.
 
-    Free columns and the intercept are optimised along with beta.
+    Free columns and the intercept are optimised along with beta. Eta and ridge are parameters, for ``model.set``.
 
     Parameters
     ----------
@@ -25,6 +55,8 @@ def alpha_fixed(instance: Instance, alpha: Any) -> Model:
         The data.
     alpha : (M,) array
         Nonnegative, summing to one in each group; entries of free columns are ignored.
+    parametric : bool
+        Whether the penalties stay parameters, or are numbers among the data.
 
     Notes
     -----
@@ -36,20 +68,26 @@ def alpha_fixed(instance: Instance, alpha: Any) -> Model:
     mix = np.where(reduction.labels[:, None] == np.arange(reduction.n_groups), weights[:, None], 0.0)
     mix = np.ldexp(mix, -np.frexp(mix.max(axis=0, initial=0.0))[1])
     beta = cp.Variable(reduction.n_groups, name="beta")
-    problem = cp.Problem(cp.Minimize(objective(reduction, mix @ beta, mix @ cp.abs(beta))))
+    penalty = penalty_parameters(reduction) if parametric else {}
+    problem = cp.Problem(cp.Minimize(objective(reduction, mix @ beta, mix @ cp.abs(beta), penalty)))
     return Model(
-        name="PartLS, alpha fixed",
+        name=ALPHA_FIXED.name,
         problem=problem,
         coefficients=mix @ beta,
         reduction=reduction,
         variables={"beta": beta},
+        parameters=penalty,
+        form=ALPHA_FIXED,
+        setting=Setting.of(reduction),
+        changes=PENALTIES if parametric else frozenset(),
     )
 
 
-def beta_fixed(instance: Instance, beta: Any) -> Model:
+def beta_fixed(instance: Instance, beta: Any, *, parametric: bool = True) -> Model:
     """Minimise over alpha  ``||X (P o alpha) beta + t - y||^2 + eta * penalty(beta)``  s.t. alpha >= 0, P'alpha = 1.
 
-    Free columns and the intercept are optimised along with alpha. The penalty is constant and counted.
+    Free columns and the intercept are optimised along with alpha. The penalty on the group sums is constant and
+    counted. Eta and ridge are parameters, for ``model.set``.
 
     Parameters
     ----------
@@ -57,6 +95,8 @@ def beta_fixed(instance: Instance, beta: Any) -> Model:
         The data.
     beta : (K,) array
         The sum of each group's coefficients.
+    parametric : bool
+        Whether the penalties stay parameters, or are numbers among the data.
 
     Notes
     -----
@@ -69,14 +109,19 @@ def beta_fixed(instance: Instance, beta: Any) -> Model:
     indicator = (reduction.labels[grouped] == np.arange(instance.n_groups)[:, None]).astype(np.float64)
     constraints = {"alpha": alpha >= 0, "simplex": indicator @ alpha == 1}
     # On the simplex the group sums are beta, so the penalty terms of the objective are the constant penalty(beta).
-    problem = cp.Problem(cp.Minimize(objective(reduction, v, magnitude)), list(constraints.values()))
+    penalty = penalty_parameters(reduction) if parametric else {}
+    problem = cp.Problem(cp.Minimize(objective(reduction, v, magnitude, penalty)), list(constraints.values()))
     return Model(
-        name="PartLS, beta fixed",
+        name=BETA_FIXED.name,
         problem=problem,
         coefficients=v,
         reduction=reduction,
         variables=variables,
+        parameters=penalty,
         constraints=constraints,
+        form=BETA_FIXED,
+        setting=Setting.of(reduction),
+        changes=PENALTIES if parametric else frozenset(),
     )
 
 

@@ -8,17 +8,36 @@ import cvxpy as cp
 import numpy as np
 
 from formulations.builders.model import Model
-from formulations.builders.quadratic import objective
+from formulations.builders.quadratic import objective, penalty_parameters
+from formulations.data import Floats
 from formulations.errors import InvalidInput
+from formulations.form import Form
 from formulations.instance import Instance
+from formulations.setting import PENALTIES, SIGNS, Setting, Value
 from formulations.signs import SignPattern
+
+FORM = Form(
+    name="PartLS-b",
+    builder="partls_b",
+    formula=r"""\begin{aligned} \min_{\alpha}\; & \lVert X (P \circ \alpha) b + t - y \rVert_2^2 +
+        \textstyle\sum_k \eta_k \big(\textstyle\sum_{m \in k} \alpha_m\big)^2 \\ \text{s.t. } & \alpha \ge
+        0 \end{aligned}""",
+    variables="alpha",
+    cone="quadratic program",
+    size="2M variables, 2M constraints",
+    proves="the optimum under the signs b: an upper bound; the optimum is the least of 2^K",
+    solvers="CLARABEL, OSQP, SCS, DAQP, HIGHS, Gurobi",
+    use="enumeration; solving an answer again for its signs",
+)
 
 
 def partls_b(instance: Instance, b: SignPattern | Iterable[int]) -> Model:
     """Minimise over alpha >= 0  ``||X (P o alpha) b + t - y||^2 + eta * penalty(P'alpha)``  for b in {-1, +1}^K.
 
     Alpha is not normalised: ``b_k alpha_m`` is the coefficient of column m of group k, so the problem is least
-    squares with nonnegative unknowns. The least value over all 2^K vectors b is the optimum of PartLS.
+    squares with nonnegative unknowns. The least value over all 2^K vectors b is the optimum of PartLS. Esposito,
+    Cerrato and Locatelli (2024), section "Reformulation as a set of convex subproblems". Signs, eta and ridge are
+    parameters, for ``model.fix`` and ``model.set``.
 
     Parameters
     ----------
@@ -29,19 +48,39 @@ def partls_b(instance: Instance, b: SignPattern | Iterable[int]) -> Model:
         of its own, unless b has one more entry for it.
     """
     reduction = instance.reduction
-    pattern = SignPattern.of(b)
-    if not pattern.is_complete:
-        raise InvalidInput(f"b = {pattern} leaves a sign open: PartLS-b needs -1 or +1 for every group")
-    signs = reduction.column_signs(pattern)
-    alpha = cp.Variable(reduction.n_columns, name="alpha")
-    v = cp.multiply(np.where(signs == 0, 1, signs), alpha)
-    orthant = alpha[signs != 0] >= 0
-    problem = cp.Problem(cp.Minimize(objective(reduction, v, cp.abs(alpha))), [orthant])
+    n = reduction.n_columns
+    alpha, v = cp.Variable(n, name="alpha"), cp.Variable(n, name="v")
+    own = {name: cp.Parameter(n, name=name, nonneg=name != "b") for name in ("b", "bounded", "slack")}
+    penalty = penalty_parameters(reduction)
+    # The coefficients are variables of their own: b times alpha times a penalty would be a product of parameters.
+    constraints = {
+        "alpha": cp.multiply(own["bounded"], alpha) + own["slack"] >= 0,
+        "signs": v == cp.multiply(own["b"], alpha),
+    }
+    error = objective(reduction, v, cp.abs(alpha), penalty)
     return Model(
-        name="PartLS-b",
-        problem=problem,
+        name=FORM.name,
+        problem=cp.Problem(cp.Minimize(error), list(constraints.values())),
         coefficients=v,
         reduction=reduction,
-        variables={"alpha": alpha},
-        constraints={"alpha": orthant},
+        variables={"alpha": alpha, "v": v},
+        parameters=own | penalty,
+        constraints=constraints,
+        form=FORM,
+        setting=Setting.of(reduction, b),
+        own_values=_VALUES,
+        changes=SIGNS | PENALTIES,
     )
+
+
+def _orientation(at: Setting) -> Floats:
+    """Return b for each column; an intercept without a sign counts as it is."""
+    reduction, signs = at.reduction, at.column_signs
+    undecided = reduction.labels[(signs == 0) & (reduction.labels < reduction.n_own_groups)]
+    if len(undecided):
+        group = reduction.names[undecided[0]]
+        raise InvalidInput(f'b leaves a sign open, of group "{group}": PartLS-b needs -1 or +1 for every group')
+    return np.where(signs == 0, 1.0, signs)
+
+
+_VALUES: dict[str, Value] = {"b": _orientation, "bounded": lambda at: at.column_signs != 0}

@@ -14,15 +14,37 @@ from formulations.builders.model import Model
 from formulations.builders.quadratic import penalties
 from formulations.data import Floats
 from formulations.errors import InvalidInput
+from formulations.form import Form
 from formulations.instance import Instance
 from formulations.rows.reduction import Reduction
+from formulations.setting import PENALTIES, SIGNS, Setting
 from formulations.signs import SignPattern
 
 _TOLERANCE = 1e-9  # of the largest eigenvalue of Q: how negative an eigenvalue may be and still count as zero
 
 
+FORM = Form(
+    name="perspective form",
+    builder="perspective",
+    formula=r"""\begin{aligned} \min_{w, u, n}\; & w^\top (Q - D) w - 2 c^\top w + y^\top y + \textstyle\sum_k
+        \big( \lVert D_k^{1/2} u_k \rVert + \lVert D_k^{1/2} n_k \rVert \big)^2 \\ \text{s.t. } & w = u -
+        n, \quad u, n \ge 0 \end{aligned}""",
+    variables="w and its two sides u, n",
+    cone="second-order cones",
+    size="3M variables, 2K cones",
+    proves="a lower bound; the optimum once every group has a sign",
+    solvers="CLARABEL, SCS, Gurobi",
+    use="a strong bound at a node, where N > M",
+)
+
+
 def perspective(
-    instance: Instance, D: Any, signs: SignPattern | Iterable[int] | None = None, *, strengthen: bool = False
+    instance: Instance,
+    D: Any,
+    signs: SignPattern | Iterable[int] | None = None,
+    *,
+    strengthen: bool = False,
+    parametric: bool = True,
 ) -> Model:
     """Minimise ``v'(Q - D)v - 2 (R'z)'v + z'z + rest + l1'|v| + sum_k h_k(v_k)``,  D = blkdiag(D_k), Q - D psd.
 
@@ -33,8 +55,10 @@ def perspective(
     the convex hull of that square over the union of the two orthants. With ``strengthen`` the penalty
     ``eta (sum_m w_m)^2`` of a group joins this square and leaves Q: if D_k = 0, it becomes ``eta (sum_m |w_m|)^2``.
 
-    One D serves every node: bounds never drop as signs are fixed and are exact once all are. The signs are
-    parameters, so ``model.fix(signs)`` moves to another node without compiling again.
+    One D serves every node: bounds never drop as signs are fixed and are exact once all are. Signs, eta and ridge are
+    parameters, for ``model.fix`` and ``model.set``; the latter refuses penalties under which D is no longer below Q.
+    With ``strengthen``, an L2 penalty shapes the cones and stays as it was built. The form goes beyond Esposito,
+    Cerrato and Locatelli (2024): it convexifies their quadratic form (equation quadform) group by group.
 
     Parameters
     ----------
@@ -48,8 +72,15 @@ def perspective(
         The node to start from; the root if left out.
     strengthen : bool
         Convexify the L2 penalty of each group together with its part of D. No effect without an L2 penalty.
+    parametric : bool
+        Whether the penalties stay parameters, or are numbers among the data.
+
+    Notes
+    -----
+    Eta and ridge enter through the parameter "root", a square root of Q - D.
     """
     reduction = instance.reduction
+    parametric = parametric and not (strengthen and reduction.strengths.kind == "l2")
     part = reduction.data_part if strengthen else reduction
     taken = checked_blocks(reduction, D, part.R.T @ part.R)
     blocks = taken if part is reduction else taken + reduction.penalty_rows.T @ reduction.penalty_rows
@@ -68,21 +99,27 @@ def perspective(
     if len(whole):
         s, slack = parameters["signs"][whole], parameters["slack"][whole]
         constraints["signs"] = cp.multiply(s, v[whole]) + slack >= 0
-    value = (
-        _remainder(part, taken, v)
-        + _hulls(blocks[np.ix_(split, split)], reduction.labels[split], sides)
-        + penalties(reduction, _magnitude(v, split, sides))
-    )
-    model = Model(
-        name="perspective form",
-        problem=cp.Problem(cp.Minimize(value), list(constraints.values())),
+    magnitude = _magnitude(v, split, sides)
+    if parametric:
+        parameters["root"] = cp.Parameter(taken.shape, name="root")
+    if parametric and reduction.strengths.kind == "l1":
+        parameters["l1"] = cp.Parameter(len(taken), name="l1", nonneg=True)
+    cost = parameters["l1"] @ magnitude if "l1" in parameters else penalties(reduction, magnitude)
+    root = parameters["root"] if parametric else _root(part.R.T @ part.R - taken)
+    hulls = _hulls(blocks[np.ix_(split, split)], reduction.labels[split], sides)
+    return Model(
+        name=FORM.name,
+        problem=cp.Problem(cp.Minimize(_remainder(part, root, v) + hulls + cost), list(constraints.values())),
         coefficients=v,
         reduction=reduction,
         variables={"v": v} | {side.name(): side for side in sides},
         parameters=parameters,
         constraints=constraints,
+        form=FORM,
+        setting=Setting.of(reduction, signs),
+        own_values={"root": lambda at: _square_root_at(at, taken)},
+        changes=SIGNS | PENALTIES if parametric else SIGNS,
     )
-    return model.fix(signs)
 
 
 def checked_blocks(reduction: Reduction, D: Any, Q: Floats) -> Floats:
@@ -122,11 +159,19 @@ def _assembled(reduction: Reduction, D: Any) -> Floats:
     return matrix
 
 
-def _remainder(part: Reduction, taken: Floats, v: cp.Variable) -> cp.Expression:
-    """Return ``||R v - z||^2 + rest - v'D v``."""
+def _remainder(part: Reduction, root: Any, v: cp.Variable) -> cp.Expression:
+    """Return ``||R v - z||^2 + rest - v'D v``, given a square root of ``R'R - D``."""
     linear, constant = -2.0 * (part.z @ part.R), float(part.z @ part.z + part.rest)
-    error: cp.Expression = cp.sum_squares(_root(part.R.T @ part.R - taken) @ v) + linear @ v + constant
+    error: cp.Expression = cp.sum_squares(root @ v) + linear @ v + constant
     return error
+
+
+def _square_root_at(at: Setting, taken: Floats) -> Floats:
+    """Return a square root of ``Q - D`` under other penalties, once D is proved to be below that Q."""
+    rows = np.vstack([at.reduction.bare_part.R, at.penalty_rows])
+    Q = rows.T @ rows
+    root = _root(Q - checked_blocks(at.reduction, taken, Q))
+    return np.vstack([root, np.zeros((len(Q) - len(root), len(Q)))])
 
 
 def _hulls(blocks: Floats, labels: NDArray[np.intp], sides: list[cp.Variable]) -> Any:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg import lapack, qr, solve_triangular
@@ -21,6 +21,7 @@ from scipy.linalg import lapack, qr, solve_triangular
 from formulations.data import Floats
 from formulations.errors import InvalidInput
 from formulations.signs import SignPattern
+from formulations.strengths import Strengths
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -117,13 +118,14 @@ class Reduction:
         residual = self.R @ v - self.z
         return float(self.scale * (residual @ residual + self.rest + self.l1 @ np.abs(v)))
 
-    def restore(self, v: Floats) -> tuple[Floats, float]:
+    def restore(self, v: Floats, left: NDArray[np.bool_] | None = None) -> tuple[Floats, float]:
         """Return ``(coef, intercept)`` in original units; constrained signs and zeros survive exactly.
 
-        A column of which the reduction left nothing (zero, or explained by the intercept) gets the coefficient zero.
+        A column of which the reduction left nothing (zero, or explained by the intercept) gets the coefficient zero;
+        ``left`` says which those with something left are, if the penalties are not those of the reduction.
         """
         M = self._instance.n_columns
-        v = np.where(self.R.any(axis=0) | (self.l1 > 0), v, 0.0)
+        v = np.where(self.R.any(axis=0) | (self.l1 > 0) if left is None else left, v, 0.0)
         full = np.zeros(M + 1)
         full[self._columns] = np.ldexp(v, self._exponents)
         full[self._free.columns] = np.ldexp(self._free.solve(v), self._free.exponents)
@@ -152,7 +154,7 @@ class Reduction:
     @property
     def penalty_rows(self) -> Floats:
         """The nonnegative (K, n) matrix C with ``||C v||^2`` the L2 penalty on the group sums, already in R."""
-        strengths = self._instance.strengths
+        strengths = self.strengths
         if strengths.kind == "l1":
             return np.zeros((self.n_groups, self.n_columns))
         root = self.in_units(np.sqrt(strengths.groups)[self.labels])
@@ -162,6 +164,28 @@ class Reduction:
         """Return the weights of reduced coefficients whose weights as coefficients, in a squared row, are given."""
         return np.asarray(np.ldexp(weights, self._exponents - (np.frexp(self.scale)[1] - 1) // 2))
 
+    def l1_weights(self, strengths: Strengths) -> Floats:
+        """Return the weight of each ``|v_j|`` under these penalties."""
+        weights = np.append(strengths.groups, strengths.intercept)[self.labels]
+        return _l1_weights(weights if strengths.kind == "l1" else 0.0 * weights, self._exponents, self.scale)
+
+    @property
+    def strengths(self) -> Strengths:
+        """The penalties of the instance."""
+        return self._instance.strengths
+
+    def changed(self, strengths: Strengths, eta: Any, ridge: Any) -> Strengths:
+        """Return strengths with another eta or ridge, checked as those of the instance; None keeps one."""
+        own = self._instance
+        return strengths.changed(
+            eta, ridge, own.partition, fit_intercept=own.fit_intercept, penalize_intercept=own.penalize_intercept
+        )
+
+    @property
+    def has_free_columns(self) -> bool:
+        """Whether columns without a sign constraint are projected out beside the intercept."""
+        return bool((self._free.columns < self._instance.n_columns).any())
+
     @cached_property
     def data_part(self) -> Reduction:
         """The same problem, in the same coordinates and scale, without the L2 penalty on the group sums.
@@ -169,9 +193,14 @@ class Reduction:
         Ridge is part of it: curvature that each coefficient has for itself, as if more rows had been observed. Taken
         from the data by a second pass, once: subtracting C'C from R'R would lose digits when eta is large.
         """
-        strengths = self._instance.strengths
-        penalised = strengths.kind == "l2" and bool(strengths.groups.any())
+        penalised = self.strengths.kind == "l2" and bool(self.strengths.groups.any())
         return reduce(self._instance, like=self) if penalised else self
+
+    @cached_property
+    def bare_part(self) -> Reduction:
+        """The data part without ridge, unless free columns, which are projected out, pay it too."""
+        ridge = self.strengths.ridge > 0 and not self.has_free_columns
+        return reduce(self._instance, like=self, ridge=False) if ridge else self.data_part
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,10 +221,10 @@ class _FreeBlock:
         return u
 
 
-def reduce(instance: Instance, *, like: Reduction | None = None) -> Reduction:
+def reduce(instance: Instance, *, like: Reduction | None = None, ridge: bool = True) -> Reduction:
     """Return the reduced problem of an instance: one pass over the rows, O(M^2) memory beyond them.
 
-    With ``like``, in the coordinates of that reduction and without the L2 penalty on the group sums.
+    With ``like``, in the coordinates of that reduction and without the L2 penalty on the group sums; ridge on demand.
     """
     M = instance.n_columns
     keep_intercept = instance.fit_intercept and instance._intercept_is_group
@@ -205,7 +234,7 @@ def reduce(instance: Instance, *, like: Reduction | None = None) -> Reduction:
         free = free[free < M]
     signed = np.argsort(labels, kind="stable")[np.count_nonzero(labels < 0) :]  # groups stand together
     order = np.concatenate([free[::-1], signed])  # the intercept (index M) comes first
-    rows = fold(_blocks(instance, order, groups=like is None), len(order) + 1)
+    rows = fold(_blocks(instance, order, groups=like is None, ridge=ridge), len(order) + 1)
     exponents = _exponents(rows)
     n_free = len(free)
     if exponents[-1] > _LARGEST:
@@ -224,9 +253,7 @@ def reduce(instance: Instance, *, like: Reduction | None = None) -> Reduction:
     free_block = replace(free_block, R_fc=free_block.R_fc * np.ldexp(1.0, -again))
     names = instance.partition.names + (("(intercept)",) if keep_intercept else ())
     weights = np.append(instance.strengths.groups, instance.strengths.intercept)[labels[signed]]
-    weights = weights if instance.penalty == "l1" else np.zeros(len(signed))
-    # Columns and target have norms below two: a cost of eight leaves nothing of a column, and 2^510 no more.
-    l1 = np.ldexp(weights, np.minimum(e_signed - 2 * e_y, _LARGEST - np.frexp(weights)[1]))
+    l1 = _l1_weights(weights if instance.penalty == "l1" else 0.0 * weights, e_signed, float(np.ldexp(1.0, 2 * e_y)))
     square = len(rows) > len(signed)  # the last row is then beyond the reach of every column
     height = _height(rows[:-1] if square else rows)
     return Reduction(
@@ -235,6 +262,15 @@ def reduce(instance: Instance, *, like: Reduction | None = None) -> Reduction:
         labels=labels[signed], names=names, scale=float(np.ldexp(1.0, 2 * e_y)),
         _columns=signed, _exponents=e_signed, _free=free_block, _instance=instance,
     )
+
+
+def _l1_weights(weights: Floats, exponents: NDArray[np.intp], scale: float) -> Floats:
+    """Return the costs of reduced coefficients from those of coefficients.
+
+    Columns and target have norms below two: a cost of eight leaves nothing of a column, and 2^510 no more.
+    """
+    wanted = exponents - (np.frexp(scale)[1] - 1)
+    return np.asarray(np.ldexp(weights, np.minimum(wanted, _LARGEST - np.frexp(weights)[1])))
 
 
 def _height(rows: Floats) -> int:
@@ -260,7 +296,7 @@ def _scaled(rows: Floats, exponents: NDArray[np.intp]) -> Floats:
     return np.asarray(np.ldexp(rows, exponents))  # slow, but it takes every exponent
 
 
-def _blocks(instance: Instance, order: NDArray[np.intp], *, groups: bool = True) -> Iterator[Floats]:
+def _blocks(instance: Instance, order: NDArray[np.intp], *, groups: bool, ridge: bool) -> Iterator[Floats]:
     """Yield the rows of [intercept, free, signed, y], shifted and weighted, then those of ridge and the L2 penalty."""
     X, y, M = instance.X, instance.y, instance.n_columns
     columns = order[order < M]
@@ -280,7 +316,7 @@ def _blocks(instance: Instance, order: NDArray[np.intp], *, groups: bool = True)
         if instance.sample_weight is not None:
             block *= np.sqrt(instance.sample_weight[rows])[:, None]
         yield block
-    if instance.ridge > 0:
+    if ridge and instance.ridge > 0:
         yield np.sqrt(instance.ridge) * np.eye(M, M + 2)[:, np.append(order, M + 1)]
     if instance.strengths.any_eta and instance.penalty == "l2":
         yield _penalty_rows(instance, order)[0 if groups else instance.n_groups :]

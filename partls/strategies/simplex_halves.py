@@ -33,14 +33,14 @@ class SimplexHalves:
         instance = self._instance
         coef, _ = instance.reduction.restore(self.split.shares(v))
         coef[instance.partition.free] = 0.0
-        model = alpha_fixed(instance, from_coef(coef, instance.partition)[0])
+        model = alpha_fixed(instance, from_coef(coef, instance.partition)[0], parametric=False)
         given = cp.multiply(np.array(self._root.values, dtype=np.float64), model.variables["beta"]) >= 0
         return self._solved(replace(model, problem=cp.Problem(model.problem.objective, [given])), v)
 
     def alpha(self, v: Floats) -> Floats:
         """Return the best point over the simplices, for the beta of v."""
         coef, _ = self._instance.reduction.restore(v)
-        found = self._solved(beta_fixed(self._instance, self._instance.group_sums(coef)), v)
+        found = self._solved(beta_fixed(self._instance, self._instance.group_sums(coef), parametric=False), v)
         return self.split.clip(found, self.split.signs(v))
 
     def _solved(self, model: Model, v: Floats) -> Floats:
