@@ -2,9 +2,7 @@
 
     minimise ``||R w - z||^2 + rest``  s.t.  ``-m_j (1 - b_k) <= w_j <= m_j b_k``,  b binary, k the group of j
 
-Every m_j is valid: a point at least as good as a known feasible one, of value ``upper``, lies in the ellipsoid
-``(w - v)'Q(w - v) <= upper - f(v)`` around the least-squares point v, so
-``|w_j| <= |v_j| + sqrt((upper - f(v)) (Q^-1)_jj)``.
+Every m_j is valid: ``formulations.builders.coefficient_bounds`` proves it from the value ``upper`` of a known feasible point.
 """
 
 from __future__ import annotations
@@ -15,9 +13,9 @@ import numpy as np
 from scipy.optimize import nnls
 
 from benchmarks.contract import Answer, Problem
+from formulations.builders.coefficient_bounds import level_set_bounds
 
-FULL_RANK = 1e-10  # of the largest diagonal entry of the triangle: below it a column repeats others
-SLACK = 1.001  # on each m_j, so that no bound is tight by rounding
+SLACK = 1.001  # on the bounds of residuals and objective, so that none is tight by rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,15 +42,13 @@ def big_m(problem: Problem) -> BigM:
     M, K = problem.shape[1:]
     T = np.linalg.qr(np.column_stack([X, y]), mode="r")
     R, z, rest = T[:M, :M], T[:M, M], float(np.square(T[M:, M]).sum())
-    diagonal = np.abs(np.diag(R))
-    if diagonal.min() <= FULL_RANK * diagonal.max():
-        raise ValueError("no valid big-M: dependent columns")
-    inverse = np.linalg.inv(R)
-    free = inverse @ z
+    free = np.linalg.lstsq(R, z, rcond=None)[0]
     start = np.where(np.bincount(labels, free, K) >= 0, 1.0, -1.0)
     upper = float(nnls(R * start[labels], z)[1]) ** 2 + rest
-    reach = np.sqrt(max(upper - rest, 0.0) * np.square(inverse).sum(axis=1))
-    return BigM(R, z, rest, SLACK * (np.abs(free) + reach), start, upper)
+    size = level_set_bounds(R, z, rest, upper)
+    if not np.isfinite(size).all():
+        raise ValueError("no valid big-M: dependent columns")
+    return BigM(R, z, rest, size, start, upper)
 
 
 def rounded_answer(problem: Problem, status: str, raw: np.ndarray, **claims) -> Answer:

@@ -19,13 +19,16 @@ from formulations.subset_sum import balanced_value, subset_sum
 
 if TYPE_CHECKING:
     from formulations.builders.best_curvature import best_curvature
+    from formulations.builders.bilinear import bilinear
     from formulations.builders.flat_directions import flat_directions
+    from formulations.builders.miqp import miqp
     from formulations.builders.model import Model
     from formulations.builders.partls import alpha_fixed, beta_fixed
     from formulations.builders.partls_b import partls_b
     from formulations.builders.perspective import perspective
     from formulations.builders.quadratic import quadratic
     from formulations.builders.shor import shor, shor_block_only_as_printed
+    from formulations.builders.shor_dual import shor_dual
     from formulations.builders.split_dnn import split_dnn
 
 __all__ = [
@@ -40,13 +43,16 @@ __all__ = [
     "balanced_value",
     "best_curvature",
     "beta_fixed",
+    "bilinear",
     "flat_directions",
     "from_coef",
+    "miqp",
     "partls_b",
     "perspective",
     "quadratic",
     "shor",
     "shor_block_only_as_printed",
+    "shor_dual",
     "split_dnn",
     "subset_sum",
     "to_coef",
@@ -59,12 +65,15 @@ _BUILDERS = {
     "alpha_fixed": "partls",
     "best_curvature": "best_curvature",
     "beta_fixed": "partls",
+    "bilinear": "bilinear",
     "flat_directions": "flat_directions",
+    "miqp": "miqp",
     "partls_b": "partls_b",
     "perspective": "perspective",
     "quadratic": "quadratic",
     "shor": "shor",
     "shor_block_only_as_printed": "shor",
+    "shor_dual": "shor_dual",
     "split_dnn": "split_dnn",
 }
 

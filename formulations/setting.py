@@ -64,9 +64,10 @@ class Setting:
 
     @property
     def ridge_roots(self) -> Floats:
-        """Per column, the square root of ridge; zero where ridge is among the numbers of the data."""
+        """Per column, the square root of ridge; zero on the intercept, and where ridge is a number among the data."""
         ridge = 0.0 if self.reduction.has_free_columns else self.strengths.ridge
-        return self.reduction.in_units(np.full(self.reduction.n_columns, np.sqrt(ridge)))
+        own = self.reduction.labels < self.reduction.n_own_groups
+        return self.reduction.in_units(np.where(own, np.sqrt(ridge), 0.0))
 
     @property
     def l1(self) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import cvxpy as cp
 import numpy as np
@@ -15,6 +15,14 @@ from formulations.form import Form
 from formulations.rows.reduction import Reduction
 from formulations.setting import SHARED, Setting, Value
 from formulations.signs import SignPattern
+
+
+class HasValue(Protocol):
+    """An expression, or anything else that has a value once the problem is solved."""
+
+    @property
+    def value(self) -> Any:
+        """The value, None before."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -30,7 +38,7 @@ class Model:
         The formulation.
     problem : cp.Problem
         The problem to solve, by any CVXPY solver; its value times ``reduction.scale`` is in original units.
-    coefficients : cp.Expression
+    coefficients : expression
         The reduced coefficients v as a function of the variables.
     reduction : Reduction
         The reduced problem the formulation is stated on.
@@ -51,7 +59,7 @@ class Model:
 
     name: str
     problem: cp.Problem
-    coefficients: cp.Expression
+    coefficients: HasValue
     reduction: Reduction
     variables: Mapping[str, cp.Variable]
     parameters: Mapping[str, cp.Parameter] = field(default_factory=dict)

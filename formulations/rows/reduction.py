@@ -21,7 +21,7 @@ from scipy.linalg import lapack, qr, solve_triangular
 from formulations.data import Floats
 from formulations.errors import InvalidInput
 from formulations.signs import SignPattern
-from formulations.strengths import Strengths
+from formulations.strengths import INTERCEPT, Strengths
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -170,6 +170,13 @@ class Reduction:
         return _l1_weights(weights if strengths.kind == "l1" else 0.0 * weights, self._exponents, self.scale)
 
     @property
+    def column_names(self) -> tuple[str, ...]:
+        """The names of the columns of R in the data, or their positions."""
+        own = self._instance.partition.columns or [f"column {j}" for j in range(self._instance.n_columns)]
+        named = [*(str(name) for name in own), INTERCEPT]
+        return tuple(named[j] for j in self._columns)
+
+    @property
     def strengths(self) -> Strengths:
         """The penalties of the instance."""
         return self._instance.strengths
@@ -251,7 +258,7 @@ def reduce(instance: Instance, *, like: Reduction | None = None, ridge: bool = T
     rows[:, :-1] *= np.ldexp(1.0, -again)
     e_signed = e_y - exponents[n_free:-1] - again
     free_block = replace(free_block, R_fc=free_block.R_fc * np.ldexp(1.0, -again))
-    names = instance.partition.names + (("(intercept)",) if keep_intercept else ())
+    names = instance.partition.names + ((INTERCEPT,) if keep_intercept else ())
     weights = np.append(instance.strengths.groups, instance.strengths.intercept)[labels[signed]]
     l1 = _l1_weights(weights if instance.penalty == "l1" else 0.0 * weights, e_signed, float(np.ldexp(1.0, 2 * e_y)))
     square = len(rows) > len(signed)  # the last row is then beyond the reach of every column

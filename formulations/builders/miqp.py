@@ -1,0 +1,122 @@
+"""The mixed-integer quadratic program: one binary per group chooses the orthant, big-M constraints impose it.
+
+    minimise  ``||X w + t - y||^2 + penalties``   s.t.  ``-m_j (1 - b_k) <= w_j <= m_j b_k``,  b_k in {0, 1}
+
+with k the group of column j. The program that most modellers would write first for PartLS-b of Esposito, Cerrato and
+Locatelli (2024), section "Reformulation as a set of convex subproblems", whose b in {-1, +1} is here ``2 b - 1``. It is
+exact because every m_j is proved valid: see ``formulations.builders.coefficient_bounds``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import cvxpy as cp
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.builders.coefficient_bounds import (
+    feasible_value,
+    level_set_bounds,
+    penalty_bounds,
+    refuse_unbounded,
+)
+from formulations.builders.model import Model
+from formulations.builders.quadratic import objective, penalty_parameters
+from formulations.data import Floats
+from formulations.form import Form
+from formulations.instance import Instance
+from formulations.setting import PENALTIES, SIGNS, Setting, Value
+from formulations.signs import SignPattern
+
+FORM = Form(
+    name="MIQP",
+    builder="miqp",
+    formula=r"""\begin{aligned} \min_{w, t, b}\; & \lVert Xw + t - y \rVert_2^2 + \textstyle\sum_k \eta_k \beta_k^2
+        \\ \text{s.t. } & -m_j (1 - b_{k(j)}) \le w_j \le m_j b_{k(j)}, \quad b \in \{0, 1\}^K \end{aligned}""",
+    variables="w and one binary per group",
+    cone="mixed-integer quadratic program",
+    size="M + K variables, 2M + 2K constraints",
+    proves="the optimum, to the solver's tolerances",
+    solvers="SCIP, Gurobi; not HiGHS, which solves no mixed-integer quadratic programs",
+    use="to compare with other solvers of mixed-integer programs",
+)
+
+
+def miqp(instance: Instance, signs: SignPattern | Iterable[int] | None = None) -> Model:
+    """Minimise the objective over coefficients and one binary per group: exact, to the solver's tolerances.
+
+    Signs, eta and ridge are parameters, for ``model.fix`` and ``model.set``; the bounds m_j move with them.
+    ``model.solve("SCIP")`` needs pyscipopt, ``model.solve("GUROBI")`` gurobipy; HiGHS solves no mixed-integer
+    quadratic programs. What a solver returns may violate a sign by its tolerance: ``partls.solve`` does not.
+
+    Parameters
+    ----------
+    instance : Instance
+        The data. Refused if no bound on a coefficient can be proved.
+    signs : SignPattern, optional
+        Signs that are decided; none if left out.
+    """
+    reduction = instance.reduction
+    n, K = reduction.n_columns, reduction.n_groups
+    v, b = cp.Variable(n, name="v"), cp.Variable(K, boolean=True, name="b")
+    own = {"bounds": cp.Parameter(n, name="bounds", nonneg=True)}
+    own |= {name: cp.Parameter(K, name=name) for name in ("least", "most")}
+    side = (reduction.labels[:, None] == np.arange(K)).astype(np.float64) @ b
+    constraints = {
+        "positive": v <= cp.multiply(own["bounds"], side),
+        "negative": v >= cp.multiply(own["bounds"], side - 1),
+        "least": b >= own["least"],
+        "most": b <= own["most"],
+    }
+    penalty = penalty_parameters(reduction)
+    error = objective(reduction, v, cp.abs(v), penalty)
+    return Model(
+        name=FORM.name,
+        problem=cp.Problem(cp.Minimize(error), list(constraints.values())),
+        coefficients=v,
+        reduction=reduction,
+        variables={"v": v, "b": b},
+        parameters=own | penalty,
+        constraints=constraints,
+        form=FORM,
+        setting=Setting.of(reduction, signs),
+        own_values=_VALUES,
+        changes=SIGNS | PENALTIES,
+    )
+
+
+def proved_bounds(at: Setting) -> Floats:
+    """Return a bound on each ``|v_j|`` that no optimum under the signs and penalties exceeds."""
+    bare, roots, l1 = at.reduction.bare_part, at.roots, at.l1
+    rows = at.penalty_rows
+    R, z = np.vstack([bare.R, rows]), np.append(bare.z, np.zeros(len(rows)))
+    upper = feasible_value(R, z, bare.rest, l1, _completed(at, R, z))
+    bounds = level_set_bounds(R, z, bare.rest, upper)
+    for weights, squared in ((roots, True), (l1, False)):
+        if weights.any():
+            bounds = np.minimum(bounds, penalty_bounds(bare.R, bare.z, bare.rest, upper, weights, squared=squared))
+    refuse_unbounded(bounds, at.reduction.column_names)
+    return bounds
+
+
+def _completed(at: Setting, R: Floats, z: Floats) -> NDArray[np.int8]:
+    """Return a sign for every column: its group's, or that of the sum of the group's least squares coefficients."""
+    labels = at.reduction.labels
+    least = np.linalg.lstsq(R, z, rcond=None)[0] if R.size else np.zeros(len(labels))
+    likely = np.where(np.bincount(labels, least, at.reduction.n_groups) < 0, -1, 1)
+    return np.where(at.column_signs != 0, at.column_signs, likely[labels]).astype(np.int8)
+
+
+def _group_signs(at: Setting) -> NDArray[np.int8]:
+    """Return the sign of each group, 0 where undecided."""
+    signs = np.zeros(at.reduction.n_groups, np.int8)
+    signs[at.reduction.labels] = at.column_signs
+    return signs
+
+
+_VALUES: dict[str, Value] = {
+    "bounds": proved_bounds,
+    "least": lambda at: _group_signs(at) > 0,
+    "most": lambda at: _group_signs(at) >= 0,
+}

@@ -1,0 +1,28 @@
+"""All forms of the problem side by side: the table of the guide, made of what the builders say of themselves."""
+
+from __future__ import annotations
+
+from formulations.builders.bilinear import FORM as BILINEAR
+from formulations.builders.miqp import FORM as MIQP
+from formulations.builders.partls import ALPHA_FIXED, BETA_FIXED
+from formulations.builders.partls_b import FORM as PARTLS_B
+from formulations.builders.perspective import FORM as PERSPECTIVE
+from formulations.builders.quadratic import FORM as QUADRATIC
+from formulations.builders.shor import FORM as SHOR
+from formulations.builders.shor_dual import FORM as SHOR_DUAL
+from formulations.builders.split_dnn import FORM as SPLIT_DNN
+from formulations.form import Form
+
+FORMS: tuple[Form, ...] = (
+    BILINEAR, ALPHA_FIXED, BETA_FIXED, PARTLS_B, MIQP, QUADRATIC, PERSPECTIVE, SHOR, SHOR_DUAL, SPLIT_DNN,
+)
+
+
+def forms_table() -> str:
+    """Return the forms as a table in Markdown: what is printed, what is exact, then the bounds from weak to strong."""
+    headers = ("form", "builder", "variables", "cone", "size", "what it proves", "solvers", "use it")
+    rows = [
+        (form.name, f"`{form.builder}`", form.variables, form.cone, form.size, form.proves, form.solvers, form.use)
+        for form in FORMS
+    ]
+    return "\n".join("| " + " | ".join(row) + " |" for row in (headers, ("---",) * len(headers), *rows)) + "\n"
