@@ -119,7 +119,8 @@ class Model:
             known = {**SHARED, **self.own_values}
             values = {name: np.asarray(known[name](setting), dtype=np.float64) for name in self.parameters}
             for name, parameter in self.parameters.items():
-                parameter.value = values[name]
+                if parameter.value is None or not np.array_equal(parameter.value, values[name]):
+                    parameter.value = values[name]  # CVXPY takes longer to check a value than this to compare it
             object.__setattr__(self, "setting", setting)
         return self
 
