@@ -28,7 +28,7 @@ class PerspectiveRelaxation:
 
     A second-order cone program in 3M variables: about 10 ms at M = 40. The best bound per millisecond among the
     strong ones; a search that branches little gains from it. Dependent columns have no curvature to give: where
-    all are (N < M), it is the "unconstrained" bound.
+    all are (N < M) and ridge gives none, it is the "unconstrained" bound.
 
     Parameters
     ----------
