@@ -2,7 +2,8 @@
 
     minimise ``||R w - z||^2 + rest``  s.t.  ``-m_j (1 - b_k) <= w_j <= m_j b_k``,  b binary, k the group of j
 
-Every m_j is valid: ``formulations.builders.coefficient_bounds`` proves it from the value ``upper`` of a known feasible point.
+Every m_j is valid: ``formulations.builders.coefficient_bounds`` proves it from the value ``upper`` of a known
+feasible point.
 """
 
 from __future__ import annotations

@@ -53,8 +53,8 @@ class Instance:
     columns : sequence of str, optional
         Column names when X carries none.
     folded_from : int, optional
-        How many rows of data these few stand for, as ``formulations.rows.equivalent_rows`` makes them. Sums over the rows
-        (objective, R^2, shares of the variance) are then those of the data; what needs single rows is refused.
+        How many rows of data these few stand for, as ``formulations.rows.equivalent_rows`` makes them. Sums over the
+        rows (objective, R^2, shares of the variance) are then those of the data; what needs single rows is refused.
     """
 
     def __init__(

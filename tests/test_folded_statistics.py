@@ -29,8 +29,8 @@ from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 import partls
 import relaxations
 from formulations import Instance
-from formulations.reweighted_blocks import draw_counts
 from formulations.rows.equivalent_rows import compact, equivalent_rows
+from formulations.rows.reweighted_blocks import draw_counts
 from partls import InvalidInput, PartLSRegressor, PartLSRegressorCV
 from partls.explain import bootstrap
 from partls.plotting import (

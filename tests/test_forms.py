@@ -16,7 +16,7 @@ import pytest
 
 import formulations
 from formulations import Instance, Model, partls_b, perspective, quadratic, shor, shor_dual, split_dnn
-from formulations.forms import FORMS, forms_table
+from formulations.builders.forms import FORMS, forms_table
 from tests.oracles import brute_force
 
 LABELS = (0, 1, 0, 2, 1)

@@ -16,14 +16,14 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.builders.form import Form
 from formulations.builders.model import Model
 from formulations.builders.quadratic import objective, penalty_parameters
+from formulations.builders.setting import PENALTIES, SIGNS, Setting, Value
 from formulations.data import Floats
 from formulations.equivalence import as_simplex, per_group, to_partls
 from formulations.errors import InvalidInput
-from formulations.form import Form
 from formulations.instance import Instance
-from formulations.setting import PENALTIES, SIGNS, Setting, Value
 from formulations.signs import SignPattern
 
 FORM = Form(

@@ -21,12 +21,12 @@ from formulations.builders.coefficient_bounds import (
     penalty_bounds,
     refuse_unbounded,
 )
+from formulations.builders.form import Form
 from formulations.builders.model import Model
 from formulations.builders.quadratic import objective, penalty_parameters
+from formulations.builders.setting import PENALTIES, SIGNS, Setting, Value
 from formulations.data import Floats
-from formulations.form import Form
 from formulations.instance import Instance
-from formulations.setting import PENALTIES, SIGNS, Setting, Value
 from formulations.signs import SignPattern
 
 FORM = Form(

@@ -9,11 +9,11 @@ from typing import Any, Protocol, Self
 import cvxpy as cp
 import numpy as np
 
+from formulations.builders.form import Form
+from formulations.builders.setting import SHARED, Setting, Value
 from formulations.data import Floats
 from formulations.errors import InvalidInput
-from formulations.form import Form
 from formulations.rows.reduction import Reduction
-from formulations.setting import SHARED, Setting, Value
 from formulations.signs import SignPattern
 
 

@@ -10,13 +10,13 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
+from formulations.builders.form import Form
 from formulations.builders.model import Model
 from formulations.builders.quadratic import objective, penalty_parameters
+from formulations.builders.setting import PENALTIES, Setting
 from formulations.data import Floats
 from formulations.equivalence import as_simplex, per_group
-from formulations.form import Form
 from formulations.instance import Instance
-from formulations.setting import PENALTIES, Setting
 
 ALPHA_FIXED = Form(
     name="PartLS, alpha fixed",

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import block_diag, eigh
 
+from formulations.builders.form import Form
 from formulations.builders.model import Model
 from formulations.builders.quadratic import penalties
+from formulations.builders.setting import PENALTIES, SIGNS, Setting
 from formulations.data import Floats
 from formulations.errors import InvalidInput
-from formulations.form import Form
 from formulations.instance import Instance
 from formulations.rows.reduction import Reduction
-from formulations.setting import PENALTIES, SIGNS, Setting
 from formulations.signs import SignPattern
 
 _TOLERANCE = 1e-9  # of the largest eigenvalue of Q: how negative an eigenvalue may be and still count as zero

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 import cvxpy as cp
 import numpy as np
 
+from formulations.builders.form import Form
 from formulations.builders.model import Model
-from formulations.form import Form
+from formulations.builders.setting import PENALTIES, SIGNS, Setting
 from formulations.instance import Instance
 from formulations.rows.reduction import Reduction
-from formulations.setting import PENALTIES, SIGNS, Setting
 from formulations.signs import SignPattern
 
 FORM = Form(

@@ -9,13 +9,13 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.builders.form import Form
 from formulations.builders.model import Model
 from formulations.builders.quadratic import penalties
+from formulations.builders.setting import PENALTIES, SIGNS, Setting, Value
 from formulations.data import Floats
-from formulations.form import Form
 from formulations.instance import Instance
 from formulations.rows.reduction import Reduction
-from formulations.setting import PENALTIES, SIGNS, Setting, Value
 from formulations.signs import SignPattern
 
 

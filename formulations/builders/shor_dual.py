@@ -22,12 +22,12 @@ import cvxpy as cp
 import numpy as np
 from scipy import sparse
 
+from formulations.builders.form import Form
 from formulations.builders.model import Model
+from formulations.builders.setting import PENALTIES, SIGNS, Setting
 from formulations.builders.shor import lifted_values, possible_pairs
 from formulations.data import Floats
-from formulations.form import Form
 from formulations.instance import Instance
-from formulations.setting import PENALTIES, SIGNS, Setting
 from formulations.signs import SignPattern
 
 FORM = Form(

@@ -8,13 +8,13 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.builders.form import Form
 from formulations.builders.model import Model
+from formulations.builders.setting import PENALTIES, SIGNS, Setting
 from formulations.builders.shor import gram, gram_at
 from formulations.data import Floats
-from formulations.form import Form
 from formulations.instance import Instance
 from formulations.rows.reduction import Reduction
-from formulations.setting import PENALTIES, SIGNS, Setting
 from formulations.signs import SignPattern
 
 FORM = Form(

@@ -159,7 +159,7 @@ class PartLSRegressor(Explained, CallbackSupport, MultiOutputMixin, RegressorMix
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model as JSON: coefficients, groups, settings and certificate; no training data, no code.
 
-        A file of this name is replaced, as ``numpy.save`` does. The format is described in ``partls.estimators.persistence``.
+        A file of this name is replaced, as ``numpy.save`` does. ``partls.estimators.persistence`` describes the format.
         """
         check_is_fitted(self)
         save_model(self, path)

@@ -13,9 +13,9 @@ import numpy as np
 
 from formulations.data import Floats
 from formulations.instance import Instance
-from formulations.reweighted_blocks import resamples
 from formulations.rows.blocks import RowBlocks, in_blocks
 from formulations.rows.equivalent_rows import EquivalentRows
+from formulations.rows.reweighted_blocks import resamples
 from formulations.signs import SignPattern
 from partls.explain.given_rows import matched, on_rows
 from partls.explain.report import SIGN, Report, name, number, percent, table

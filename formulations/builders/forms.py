@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from formulations.builders.bilinear import FORM as BILINEAR
+from formulations.builders.form import Form
 from formulations.builders.miqp import FORM as MIQP
 from formulations.builders.partls import ALPHA_FIXED, BETA_FIXED
 from formulations.builders.partls_b import FORM as PARTLS_B
@@ -11,7 +12,6 @@ from formulations.builders.quadratic import FORM as QUADRATIC
 from formulations.builders.shor import FORM as SHOR
 from formulations.builders.shor_dual import FORM as SHOR_DUAL
 from formulations.builders.split_dnn import FORM as SPLIT_DNN
-from formulations.form import Form
 
 FORMS: tuple[Form, ...] = (
     BILINEAR, ALPHA_FIXED, BETA_FIXED, PARTLS_B, MIQP, QUADRATIC, PERSPECTIVE, SHOR, SHOR_DUAL, SPLIT_DNN,

@@ -13,9 +13,9 @@ from sklearn.model_selection import check_cv
 from formulations.data import Floats
 from formulations.errors import InvalidInput
 from formulations.instance import Instance
-from formulations.reweighted_blocks import GivenCounts, block_sizes, fold_counted
 from formulations.rows.blocks import RowBlocks
 from formulations.rows.equivalent_rows import EquivalentRows, Moments
+from formulations.rows.reweighted_blocks import GivenCounts, block_sizes, fold_counted
 
 Part = tuple[Floats, Floats, Floats]  # X, y with a column for each target, weights
 
