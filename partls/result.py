@@ -29,7 +29,7 @@ class Status(Enum):
     TIME_LIMIT = "time limit"
     NODE_LIMIT = "node limit"
     INTERRUPTED = "interrupted"
-    PRECISION_LIMIT = "precision limit"  # searched in full; ill-conditioned data leave a gap above gap_tol
+    PRECISION_LIMIT = "precision limit"  # searched in full; ill-conditioned data, or coefficients rounded, leave a gap
     HEURISTIC = "heuristic"  # no proof was attempted
 
 
@@ -103,6 +103,7 @@ class Result:
     n_nodes, seconds, counts
         The work done. ``counts`` says how nodes were closed ("prunes", "tight", "leaves") and, for relaxations other
         than "active-set", how many bounds each gave ("bounds by shor") and how many nodes it closed ("closed by shor").
+        "exact nodes" were solved in exact arithmetic, because columns are nearly dependent.
     solutions
         The solutions kept by ``method="enumerate", keep=...``, best first.
     trace

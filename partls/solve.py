@@ -7,7 +7,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from formulations.data import Floats
 from formulations.errors import InvalidInput
 from formulations.instance import Instance
 from formulations.signs import SignPattern
+from partls.exact.doubt import Answer, Search, settled
 from partls.explore.branching import branching_rule
 from partls.explore.incumbents import leaf
 from partls.explore.subtree import Incumbent, round_to_signs
@@ -51,7 +52,7 @@ from partls.strategies.enumeration import MAX_GROUPS, checked_keep, enumerate_pa
 from partls.strategies.starts import strategies
 from partls.verification.fingerprint import refuse_unwritten
 from relaxations import as_relaxation, kernel
-from relaxations.active_set import ActiveSetRelaxation
+from relaxations.active_set import ActiveSetRelaxation, group_columns
 from relaxations.clock import FINISHING, OutOfTime, until
 from relaxations.protocol import Relaxation
 
@@ -235,6 +236,7 @@ def solve_instance(
     began = time.perf_counter()
     deadline = inf if time_limit is None else began + time_limit
     with keyboard() as keys, single_threaded_blas():
+        clock = _Clock(began + (inf if time_limit is None else time_limit), keys)
         root = a_priori_signs(instance, signs)
         start = starting_signs(instance, warm_start, root)
         if method == "enumerate" or (method == "auto" and keep != "best"):
@@ -245,7 +247,7 @@ def solve_instance(
             )
             result = _finish(
                 instance, root, listed.incumbent, listed.lower_bound, listed.limit, listed.counts, method="enumerate",
-                gap_tol=gap_tol, began=began, deadline=deadline, solutions=listed.solutions,
+                gap_tol=gap_tol, began=began, deadline=deadline, clock=clock, distance=listed.distance, solutions=listed.solutions,
             )
             return _certified(result, root, proof, gap_tol, time_limit, keys)
         if keep != "best":
@@ -258,7 +260,8 @@ def solve_instance(
             best = alternate(instance, replace(alternating, root=root, start=start, keyboard=keys), began)
             return _finish(
                 instance, root, best.incumbent, best.lower_bound, best.limit, best.counts, method="alternating",
-                gap_tol=gap_tol, began=began, deadline=deadline, trace=best.trace if trace else (),
+                gap_tol=gap_tol, began=began, deadline=deadline, clock=clock, distance=group_columns(instance.reduction).distance,
+                trace=best.trace if trace else (),
             )
         options = SearchOptions(
             relaxation=bound, branching=rule, best_first=search == "best-first", gap_tol=gap_tol,
@@ -271,7 +274,7 @@ def solve_instance(
         found = branch_and_bound(instance, options)
         result = _finish(
             instance, root, found.incumbent, found.lower_bound, found.limit, found.counts, method="bnb",
-            gap_tol=gap_tol, began=began, deadline=deadline,
+            gap_tol=gap_tol, began=began, deadline=deadline, clock=clock, distance=found.distance,
         )
         return _certified(result, root, proof, gap_tol, time_limit, keys)
 
@@ -304,11 +307,12 @@ def _certified(
 
 def _finish(
     instance: Instance, root: SignPattern, incumbent: Incumbent, lower: float, limit: Status | None,
-    counts: Counter[str], *, method: str, gap_tol: float, began: float, deadline: float,
+    counts: Counter[str], *, method: str, gap_tol: float, began: float, deadline: float, clock: _Clock, distance: float,
     solutions: tuple[Solution, ...] = (), trace: tuple[StartTrace, ...] = (),
 ) -> Result:
     """Re-solve the answer by orthogonal factorisation, score it on the original data and say what was proved.
 
+    ``distance`` tells how near to each other columns are; where rounding leaves doubts, exact arithmetic settles them.
     A large problem whose time is up keeps the answer as it is.
     """
     v = _polish(instance, root, incumbent, deadline)
@@ -317,13 +321,38 @@ def _finish(
     # What the reduced problem thinks of the answer shows what rounding did to it, and so to its bounds.
     doubt = abs(instance.reduction.objective(v) - objective)
     lower_bound = max(min(lower * instance.reduction.scale, objective) - doubt, 0.0)
-    status = limit or Status.HEURISTIC
-    if method != "alternating":
-        status = _status(objective, lower_bound, target_size(instance), gap_tol, limit)
-    return Result(
-        instance, coef, intercept, objective, lower_bound, status, method, counts["nodes"],
-        time.perf_counter() - began, dict(counts), solutions, trace, _given(instance, root),
+    proving = method != "alternating"
+    answer = settled(
+        instance, root, Answer(coef, intercept, objective, lower_bound, solutions),
+        Search(distance, limit is not None or not proving, gap_tol, clock.is_over),
     )
+    if answer.n_exact:
+        counts["exact nodes"] = answer.n_exact
+    status = limit or Status.HEURISTIC
+    if proving:
+        limit = limit or clock.ended_by
+        status = _status(answer.objective, answer.lower_bound, target_size(instance), gap_tol, limit)
+    return Result(
+        instance, answer.coef, answer.intercept, answer.objective, answer.lower_bound, status, method, counts["nodes"],
+        time.perf_counter() - began, dict(counts), answer.solutions, trace, _given(instance, root),
+    )
+
+
+@dataclass
+class _Clock:
+    """When the time is up, and which limit has ended the work, if one has."""
+
+    deadline: float
+    keys: Keyboard
+    ended_by: Status | None = None
+
+    def is_over(self) -> bool:
+        """Return whether to end, and remember why."""
+        if self.keys.pressed:
+            self.ended_by = Status.INTERRUPTED
+        elif time.perf_counter() > self.deadline:
+            self.ended_by = Status.TIME_LIMIT
+        return self.ended_by is not None
 
 
 def _given(instance: Instance, root: SignPattern) -> tuple[int, ...] | None:

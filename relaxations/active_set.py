@@ -18,6 +18,7 @@ from formulations.signs import SignPattern
 from relaxations import kernel
 from relaxations.clock import check, factorisation, stop_flag
 from relaxations.diagonal import optimal_diagonal
+from relaxations.nearness import MAX_COLUMNS, nearest
 from relaxations.protocol import Bound, BoundStatus
 from relaxations.safe.least_squares import DEPENDENT_BOX, SafeBound
 from relaxations.sign_constrained import solve_signed
@@ -39,6 +40,7 @@ class GroupedProblem:
     """The kernel's view of a reduced problem: where each group starts, a triangle, and the root tableau.
 
     ``reliable`` says whether the tableau has digits to spare; if not, use orthogonal factorisation instead.
+    ``distance`` is about how far the nearest column is from the others, rounding aside, as a share of its norm.
     """
 
     reduction: Reduction
@@ -50,6 +52,7 @@ class GroupedProblem:
     point: Floats
     floor: float  # unconstrained optimum
     reliable: bool
+    distance: float
 
     @property
     def size(self) -> float:
@@ -104,26 +107,32 @@ def group_columns(reduction: Reduction) -> GroupedProblem:
         Q, R = qr(R, mode="economic")
         z = Q.T @ z
         check(factorisation(*R.shape))
-    T, passive, point, condition = _tableau(R, z)
+    T, passive, point, condition, distance = _tableau(R, z, reduction.rounding)
+    if not passive.all() and len(passive) <= MAX_COLUMNS:
+        distance = min(distance, nearest(R, reduction.rounding))
     residual = z - R @ point
     floor = float(residual @ residual) + reduction.rest
     return GroupedProblem(
         reduction, start.astype(np.int64), np.array(R, order="C"), np.array(z), T, passive, point, floor,
-        reliable=condition <= _MAX_CONDITION,
+        reliable=condition <= _MAX_CONDITION, distance=distance,
     )
 
 
-def _tableau(R: Floats, z: Floats) -> tuple[Floats, NDArray[np.bool_], Floats, float]:
-    """Return (T, passive, v, condition) with a maximal independent set of columns passive."""
+def _tableau(R: Floats, z: Floats, rounding: float
+             ) -> tuple[Floats, NDArray[np.bool_], Floats, float, float]:
+    """Return (T, passive, v, condition, distance) with a maximal independent set of columns passive.
+
+    ``distance`` is about the smallest share that is left of a column beside the others, rounding aside.
+    """
     M = R.shape[1]
     if not len(R):
-        return np.zeros((M, M)), np.zeros(M, bool), np.zeros(M), 1.0
+        return np.zeros((M, M)), np.zeros(M, bool), np.zeros(M), 1.0, 1.0
     if R.shape[0] == M and np.abs(np.diag(R)).min(initial=1.0) > 1.0 / _PLAINLY_INDEPENDENT:
         inverse = lapack.dtrtri(R)[0]
         T = -inverse @ inverse.T
         condition = float(np.sqrt(-np.diag(T).min(initial=-1.0)))
         if condition < _PLAINLY_INDEPENDENT:
-            return T, np.ones(M, bool), inverse @ z, condition
+            return T, np.ones(M, bool), inverse @ z, condition, 1.0 / max(condition, 1.0)
     Q, F, pivots = qr(R, mode="economic", pivoting=True)
     left = np.abs(np.diag(F))
     rank = int((left > _RANK_TOLERANCE).sum())
@@ -140,7 +149,8 @@ def _tableau(R: Floats, z: Floats) -> tuple[Floats, NDArray[np.bool_], Floats, f
     point[P] = inverse @ (Q.T @ z)[:rank]
     condition = float(np.sqrt(-np.diag(T)[P].min(initial=-1.0)))
     # A column that is near the others and yet independent of them has coefficients no tableau can carry.
-    return T, passive, point, inf if (left[rank:] > DEPENDENT).any() else condition
+    distance = min(1.0 / max(condition, 1.0), float(left.min(initial=1.0, where=left > rounding)))
+    return T, passive, point, inf if (left[rank:] > DEPENDENT).any() else condition, distance
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,9 @@ class Reduction:
         Names of those groups; a penalised L1 intercept adds one group of its own.
     scale
         A power of four: reduced objective times ``scale`` is the original objective.
+    independence
+        The smallest share of a column that the free columns have left, one if they leave all of each. A share so small
+        that rounding alone leaves as much counts as none.
     """
 
     R: Floats
@@ -87,6 +90,7 @@ class Reduction:
     labels: NDArray[np.intp]
     names: tuple[str, ...]
     scale: float
+    independence: float
     _columns: NDArray[np.intp]  # original column of each reduced column (M stands for the intercept)
     _exponents: NDArray[np.intp]  # coef = ldexp(v, exponents)
     _free: _FreeBlock
@@ -102,6 +106,11 @@ class Reduction:
         """Multiplications of one factorisation of R."""
         height, width = map(float, self.R.shape)
         return height * width * min(height, width)
+
+    @property
+    def rounding(self) -> float:
+        """What share of a column rounding leaves at most, as a rule, if the column depends on others."""
+        return rounding_share(self._instance.n_rows, len(self._instance.partition.labels))
 
     @property
     def n_groups(self) -> int:
@@ -251,9 +260,10 @@ def reduce(instance: Instance, *, like: Reduction | None = None, ridge: bool = T
     beyond = np.append(e_y - exponents[:-1] > _REACH, False)
     if beyond.any():
         rows, exponents = np.where(beyond, 0.0, rows), np.where(beyond, 0, exponents)
-    free_block, rows = _eliminate(_scaled(rows, -exponents), n_free, order[:n_free], e_y - exponents[:n_free])
+    free_block, rows, pivots = _eliminate(_scaled(rows, -exponents), n_free, order[:n_free], e_y - exponents[:n_free])
     # What the free columns explain is gone: rounding is not a column, and the rest gets norm about one again.
-    rows = np.where(np.linalg.norm(rows, axis=0) > _EXPLAINED, rows, 0.0) if n_free else rows
+    left = np.linalg.norm(rows, axis=0) if n_free else np.ones(len(order) + 1)
+    rows = np.where(left > _EXPLAINED, rows, 0.0) if n_free else rows
     again = _exponents(rows)[:-1] if like is None else e_y - like._exponents - exponents[n_free:-1]
     rows[:, :-1] *= np.ldexp(1.0, -again)
     e_signed = e_y - exponents[n_free:-1] - again
@@ -267,6 +277,7 @@ def reduce(instance: Instance, *, like: Reduction | None = None, ridge: bool = T
         R=_frozen(rows[:height, :-1]), z=_frozen(rows[:height, -1]),
         rest=float(rows[-1, -1] ** 2) if square else 0.0, l1=_frozen(l1),
         labels=labels[signed], names=names, scale=float(np.ldexp(1.0, 2 * e_y)),
+        independence=_smallest(np.append(pivots, left[:-1]), rounding_share(instance.n_rows, len(order))),
         _columns=signed, _exponents=e_signed, _free=free_block, _instance=instance,
     )
 
@@ -278,6 +289,15 @@ def _l1_weights(weights: Floats, exponents: NDArray[np.intp], scale: float) -> F
     """
     wanted = exponents - (np.frexp(scale)[1] - 1)
     return np.asarray(np.ldexp(weights, np.minimum(wanted, _LARGEST - np.frexp(weights)[1])))
+
+
+def rounding_share(n_rows: int, n_columns: int) -> float:
+    """Return what share of a column folding leaves at most, as a rule, if the column depends on others."""
+    return float(np.finfo(np.float64).eps * np.sqrt(n_rows * n_columns))
+
+
+def _smallest(shares: Floats, rounding: float) -> float:
+    return float(shares.min(initial=1.0, where=shares > rounding))
 
 
 def _height(rows: Floats) -> int:
@@ -342,23 +362,24 @@ def _penalty_rows(instance: Instance, order: NDArray[np.intp]) -> Floats:
 
 
 def _eliminate(rows: Floats, n_free: int, columns: NDArray[np.intp], exponents: NDArray[np.intp]
-               ) -> tuple[_FreeBlock, Floats]:
-    """Return the free block of full column rank and the remaining rows [R z; 0 sqrt(rest)]."""
+               ) -> tuple[_FreeBlock, Floats, Floats]:
+    """Return the free block of full column rank, the remaining rows [R z; 0 sqrt(rest)] and the sizes of all pivots."""
     if n_free == 0:
         empty = np.zeros((0, rows.shape[1] - 1))
-        return _FreeBlock(columns, exponents, np.zeros((0, 0)), empty, np.zeros(0)), rows
+        return _FreeBlock(columns, exponents, np.zeros((0, 0)), empty, np.zeros(0)), rows, np.ones(0)
     # A triangle is zero below the free columns' own rows; plain rows are not.
     height = n_free if len(rows) == rows.shape[1] else len(rows)
     if n_free == height == 1 and abs(rows[0, 0]) > _RANK_TOLERANCE:  # an intercept alone, mostly: nothing to rotate
-        return _FreeBlock(columns, exponents, rows[:1, :1], rows[:1, 1:-1], rows[:1, -1]), rows[1:, 1:]
+        return _FreeBlock(columns, exponents, rows[:1, :1], rows[:1, 1:-1], rows[:1, -1]), rows[1:, 1:], np.ones(1)
     (reflectors, factors), R_ff, pivots = qr(rows[:height, :n_free], mode="raw", pivoting=True)
-    rank = int((np.abs(np.diag(R_ff)) > _RANK_TOLERANCE).sum())
+    sizes = np.abs(np.diag(R_ff))
+    rank = int((sizes > _RANK_TOLERANCE).sum())
     width = rows.shape[1] - n_free
     reflectors = reflectors[:, : len(factors)]
     rotated, _, _ = lapack.dormqr("L", "T", reflectors, factors, rows[:height, n_free:], lwork=64 * width)
     block = _FreeBlock(columns[pivots], exponents[pivots], R_ff[:rank, :rank], rotated[:rank, :-1], rotated[:rank, -1])
     below, left = rows[height:, n_free:], rotated[rank:]
-    return block, fold([below, left], width) if len(left) else below
+    return block, fold([below, left], width) if len(left) else below, sizes
 
 
 def _frozen(array: Floats) -> Floats:

@@ -13,6 +13,7 @@ from formulations.data import Floats
 
 _LARGE = 5e4  # contributions beside the residual: from here on the plain objective has less than 11 digits
 _ZERO = 1e-12  # of the target: a residual that is rounding alone, with no digits to keep
+_MODEST = 1e3  # contributions beside the target: up to here their rounding is no more than that
 _SAMPLE = 256  # rows that tell the size of the contributions
 _BLOCK = 1 << 17  # numbers worked on at once
 _SPLITTER = 2.0**27 + 1.0
@@ -24,7 +25,9 @@ def residual(X: Floats, y: Floats, coef: Floats, intercept: float) -> Floats:
     sample = slice(None, None, max(len(X) // _SAMPLE, 1))
     largest = np.abs(X[sample]) @ np.abs(coef) + np.abs(y[sample]) + abs(intercept)
     size, left = largest.max(initial=0.0), np.abs(plain).max(initial=0.0)
-    if size <= _LARGE * left or left <= _ZERO * np.abs(y).max(initial=0.0) or not np.isfinite(size):
+    target = np.abs(y).max(initial=0.0)
+    vanishing = left <= _ZERO * target and size <= _MODEST * target
+    if size <= _LARGE * left or vanishing or not np.isfinite(size):
         return plain
     height = max(_BLOCK // (X.shape[1] + 2), 1)
     blocks = range(0, len(X), height)

@@ -39,9 +39,13 @@ class SearchOptions:
 
 @dataclass
 class SearchOutcome:
-    """The incumbent (reduced units), the certified lower bound and how the search ended."""
+    """The incumbent (reduced units), the certified lower bound and how the search ended.
+
+    ``distance`` is that of the nearest column to the others, as a share of its norm.
+    """
 
     incumbent: Incumbent
     lower_bound: float
     limit: Status | None
     counts: Counter[str]
+    distance: float = 1.0

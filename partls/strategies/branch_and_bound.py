@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -58,7 +59,7 @@ def branch_and_bound(instance: Instance, options: SearchOptions) -> SearchOutcom
         return SearchOutcome(
             hasty_incumbent(reduction, options.start or root), reduction.rest, Status.TIME_LIMIT, Counter({"nodes": 0})
         )
-    return search.run()
+    return replace(search.run(), distance=grouped.distance)
 
 
 def _first_incumbent(grouped: GroupedProblem, root: SignPattern, options: SearchOptions, tolerances: Tolerances,

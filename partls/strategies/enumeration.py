@@ -74,6 +74,11 @@ class PatternSolver:
         self._groups = sorted(own, key=lambda k: (-sizes[k], k))
 
     @property
+    def distance(self) -> float:
+        """About how far the nearest column is from the others, as a share of its norm."""
+        return self._grouped.distance
+
+    @property
     def n_groups(self) -> int:
         """Number of groups whose signs are enumerated."""
         return len(self._groups)
@@ -184,13 +189,17 @@ def _without_columns(grouped: GroupedProblem) -> Problem:
 
 @dataclass
 class EnumerationOutcome:
-    """The best solution (reduced units), the certified minimum over all patterns, and the solutions kept."""
+    """The best solution (reduced units), the certified minimum over all patterns, and the solutions kept.
+
+    ``distance`` is that of the nearest column to the others, as a share of its norm.
+    """
 
     incumbent: Incumbent
     lower_bound: float
     limit: Status | None
     counts: Counter[str]
     solutions: tuple[Solution, ...]
+    distance: float
 
 
 def enumerate_patterns(instance: Instance, *, root: SignPattern | None = None, keep: str | int = "best",
@@ -204,7 +213,7 @@ def enumerate_patterns(instance: Instance, *, root: SignPattern | None = None, k
             return _enumerate(instance, solver, keep, max_groups)
     except OutOfTime:  # before the first pattern
         counts = Counter({"nodes": 0, "leaves": 0})
-        return EnumerationOutcome(hasty_incumbent(reduction, root), reduction.rest, Status.TIME_LIMIT, counts, ())
+        return EnumerationOutcome(hasty_incumbent(reduction, root), reduction.rest, Status.TIME_LIMIT, counts, (), 1.0)
 
 
 def _enumerate(instance: Instance, solver: PatternSolver, keep: str | int, max_groups: int) -> EnumerationOutcome:
@@ -235,7 +244,9 @@ def _enumerate(instance: Instance, solver: PatternSolver, keep: str | int, max_g
     if done < solver.n_patterns:
         lower = min(lower, _root_bound(solver, best.value))
     counts = Counter({"nodes": done, "leaves": done})
-    return EnumerationOutcome(best, max(lower, 0.0), limit, counts, _solutions(instance, kept))
+    return EnumerationOutcome(
+        best, max(lower, 0.0), limit, counts, _solutions(instance, kept), solver.distance
+    )
 
 
 def iterate_solutions(instance: Instance) -> Iterator[Solution]:

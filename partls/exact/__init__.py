@@ -1,0 +1,1 @@
+"""Answers that rounding leaves in doubt, settled in exact arithmetic."""
