@@ -14,8 +14,12 @@ from formulations.lazy import lazy_names
 from formulations.partition import Partition
 from formulations.signs import SignPattern
 from partls.result import Audit, Result, Solution, StartTrace, Status
+from partls.search.task import Outcome, SearchTask
 from partls.solve import solve, solve_instance
-from partls.strategies.enumeration import iterate_solutions
+from partls.strategies.alternating import Alternating
+from partls.strategies.branch_and_bound import BranchAndBound
+from partls.strategies.enumeration import Enumeration, iterate_solutions
+from partls.strategies.strategy import Strategy
 from partls.verification import Verification, verify
 
 if TYPE_CHECKING:
@@ -28,18 +32,24 @@ if TYPE_CHECKING:
 __version__ = version("partls")
 
 __all__ = [
+    "Alternating",
     "Audit",
+    "BranchAndBound",
+    "Enumeration",
     "Instance",
     "InvalidInput",
+    "Outcome",
     "PartLSError",
     "PartLSRegressor",
     "PartLSRegressorCV",
     "Partition",
     "Result",
+    "SearchTask",
     "SignPattern",
     "Solution",
     "StartTrace",
     "Status",
+    "Strategy",
     "Verification",
     "VerificationError",
     "WorkersLost",

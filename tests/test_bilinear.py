@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from importlib.util import find_spec
 from typing import Any
 
@@ -80,8 +79,7 @@ def test_wrong_starts_are_refused() -> None:
 def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     model = bilinear(Instance(X, Y, LABELS))
     monkeypatch.setattr(cp.Problem, "is_dnlp", lambda self: True, raising=False)
-    module = sys.modules["formulations.bilinear"]  # the name in the package is the builder
-    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    monkeypatch.setattr("formulations.builders.bilinear.find_spec", lambda name: None)
     with pytest.raises(InvalidInput, match=r"needs the solver Uno: pip install 'partls\[nlp\]'"):
         model.solve()
     monkeypatch.delattr(cp.Problem, "is_dnlp")

@@ -278,7 +278,10 @@ def test_ctrl_c_while_the_proof_is_written_keeps_the_model(folder: Path, monkeyp
 
 def test_a_limit_leaves_a_proof_of_the_root_alone(folder: Path) -> None:
     hard = hard_files(folder)
-    document(*hard, "--time-limit", "0", "--certificate", "proof.json", code=3)
+    without_time = run(*hard, "--time-limit", "0", "--certificate", "proof.json")
+    assert "the certificate proof.json is not written: exact arithmetic on data of this size" in without_time.stderr
+    assert (without_time.exit_code, Path("proof.json").exists()) == (3, False)
+    document(*hard, "--time-limit", "1", "--certificate", "proof.json", code=3)
     assert run("verify", "proof.json", *hard[1:]).exit_code == 1
     assert document("verify", "proof.json", *hard[1:], "--gap", "1")["verified"]
 

@@ -27,9 +27,8 @@ from partls.explain import stability
 from partls.explore.incumbents import hasty_incumbent
 from partls.prove.certificate import certify
 from partls.strategies import branch_and_bound, enumeration
-from relaxations import active_set, clock, sign_constrained
+from relaxations import active_set, clock, kernel, sign_constrained
 from relaxations.conic import backend
-from relaxations.kernel import load
 from relaxations.protocol import Bound
 from relaxations.safe import least_squares as safe_bounds
 from tests import oracles
@@ -168,9 +167,9 @@ def test_compiled_search_that_is_stopped_returns_a_feasible_point(shape: str) ->
     reduction = instance.reduction
     grouped = active_set.group_columns(reduction)
     stopped = grouped.kernel_problem(grouped.size)._replace(stop=np.ones(1, np.uint8))
-    workspace = load("relaxations.kernel.node").make_workspace(stopped, levels=1)
+    workspace = kernel.node.make_workspace(stopped, levels=1)
     signs, best, bounds = np.ones(12, np.int8), np.zeros(reduction.n_columns), np.array([inf, inf])
-    load("relaxations.kernel.flips").improve(stopped, workspace, signs, best, bounds, 20, 3)
+    kernel.flips.improve(stopped, workspace, signs, best, bounds, 20, 3)
     assert (best >= 0).all()
     assert reduction.objective(best) / reduction.scale == pytest.approx(bounds[0], rel=1e-9)
 

@@ -261,7 +261,7 @@ def test_a_packed_instance_is_the_same_problem(options: dict[str, Any]) -> None:
     X, weights = rng.normal(size=(90, 6)) + 40, rng.random(90)
     instance = partls.Instance(X, X @ rng.normal(size=6), [0, 0, 1, 1, 2, 2], sample_weight=weights, **options)
     small = compact(instance)
-    assert small.n_rows == 15
+    assert (len(small.X), small.n_rows) == (15, 90)
     assert small.reduction.R is instance.reduction.R
     v = rng.normal(size=small.reduction.n_columns)
     for restored, original in zip(small.reduction.restore(v), instance.reduction.restore(v), strict=True):

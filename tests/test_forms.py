@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import formulations
+import formulations.builders
 from formulations import Instance, Model, partls_b, perspective, quadratic, shor, shor_dual, split_dnn
 from formulations.builders.forms import FORMS, forms_table
 from tests.oracles import brute_force
@@ -110,8 +111,8 @@ def test_every_form_is_exact_once_all_signs_are_decided(penalty: str, strength: 
 def builders() -> set[str]:
     """Return the functions of the package that return a model of an instance."""
     found = set()
-    for info in pkgutil.iter_modules(formulations.__path__):
-        module = import_module(f"formulations.{info.name}")
+    for info in pkgutil.iter_modules(formulations.builders.__path__):
+        module = import_module(f"formulations.builders.{info.name}")
         for name, member in inspect.getmembers(module, inspect.isfunction):
             if member.__module__ == module.__name__ and not name.startswith("_"):
                 signature = inspect.signature(member)

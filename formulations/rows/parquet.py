@@ -12,8 +12,8 @@ import numpy as np
 from formulations.data import Floats
 from formulations.errors import InvalidInput, listing
 from formulations.kinds import NUMBERS, kind_of, refuse_columns
+from formulations.rows.arrow import arrow_floats
 from formulations.rows.equivalent_rows import Chunk
-from formulations.whole_numbers import arrow_floats
 
 
 def parquet_blocks(path: str, y: Any, sample_weight: Any) -> tuple[tuple[str, ...], list[Callable[[], Chunk]]]:

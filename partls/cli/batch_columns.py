@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from formulations.data import Floats
-from formulations.whole_numbers import arrow_floats
+from formulations.rows.arrow import arrow_floats
 from partls.cli.missing_values import Gaps
 from partls.cli.tables.table import dropped
 

@@ -34,16 +34,18 @@ from partls.cli.output import (
 from partls.cli.output_paths import check_places
 from partls.cli.training_data import TrainingData
 from partls.explain.report import EXACT_FIT, ONE_OF_MANY
-from partls.result import PROVEN, Status
+from partls.result import OPTIMAL_GAP, PROVEN, Status
 from partls.runtime.options import chosen, nonnegative, thread_count
 from partls.shortest import is_dependent
+from partls.strategies.branch_and_bound import BranchAndBound
+from partls.strategies.strategy import Strategy
 
 if TYPE_CHECKING:
     from partls.estimators.regressor import PartLSRegressor
 
 
 def _methods() -> list[str]:
-    from partls.solve import METHODS
+    from partls.strategies.choose import METHODS
 
     return list(METHODS)
 
@@ -68,9 +70,11 @@ class Search:
     ] = "auto"
     relaxation: Annotated[
         str, typer.Option(metavar="NAME", help="Lower bound of branch and bound.", autocompletion=_relaxations)
-    ] = "active-set"
+    ] = BranchAndBound.relaxation
     time_limit: TimeLimit = None
-    gap: Annotated[float, typer.Option(metavar="SHARE", help="Relative gap at which the search may stop.")] = 1e-9
+    gap: Annotated[
+        float, typer.Option(metavar="SHARE", help="Relative gap at which the search may stop.")
+    ] = OPTIMAL_GAP
     n_jobs: Jobs = 1
     checkpoint: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep the state of the search here, and go on from it.")
@@ -78,6 +82,12 @@ class Search:
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Fold and search on a Dask cluster, e.g. tcp://host:8786.")
     ] = None
+
+    def strategy(self) -> str | Strategy:
+        """Return the strategy: its name, or branch and bound with its options."""
+        if self.method in ("auto", "bnb"):
+            return BranchAndBound(relaxation=self.relaxation, checkpoint=self.checkpoint)
+        return self.method
 
     def check(self) -> None:
         """Refuse what cannot be meant, before the rows are read."""
@@ -184,10 +194,9 @@ def _fitted(problem: source.Problem, objective: source.Objective, search: Search
     _ = kernel.walk  # compiled now: the message about it would break the line that shows the search
     rows = problem.rows
     model = PartLSRegressor(
-        problem.partition, method=search.method, eta=objective.eta, penalty=objective.penalty,
-        fit_intercept=objective.intercept, relaxation=search.relaxation, time_limit=search.time_limit,
-        gap_tol=search.gap, n_jobs=search.n_jobs, checkpoint=search.checkpoint, ungrouped=ungrouped,
-        random_state=0, verbose=int(in_terminal()),
+        problem.partition, method=search.strategy(), eta=objective.eta, penalty=objective.penalty,
+        fit_intercept=objective.intercept, time_limit=search.time_limit, gap_tol=search.gap, n_jobs=search.n_jobs,
+        ungrouped=ungrouped, random_state=0, verbose=int(in_terminal()),
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

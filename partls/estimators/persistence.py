@@ -36,14 +36,15 @@ import numpy as np
 from formulations.equivalence import from_coef
 from formulations.errors import InvalidInput, listing
 from formulations.partition import Partition
+from partls.estimators.saved_strategy import strategy_document, with_strategy
 from partls.explain.summary import Facts
 from partls.result import Status
 from partls.runtime.atomic_files import write_whole
 
 FORMAT, VERSION = "partls-model", 1
 SETTINGS = frozenset({  # the parameters of PartLSRegressor that describe a fit; a test compares them
-    "eta", "fit_intercept", "gap_tol", "branching", "method", "n_jobs", "node_limit", "penalize_intercept", "penalty",
-    "random_state", "relaxation", "search", "signs", "time_limit", "ungrouped", "verbose",
+    "eta", "fit_intercept", "gap_tol", "method", "n_jobs", "penalize_intercept", "penalty", "random_state", "signs",
+    "time_limit", "ungrouped", "verbose",
 })
 _LIBRARIES = ("partls", "numpy", "scikit-learn")
 
@@ -94,7 +95,8 @@ def _settings(model: Any) -> dict[str, Any]:
     """Return the parameters that describe the fit; the groups are saved as they were paired."""
     # Where eta was chosen by cross-validation, the file holds the estimator with that eta.
     eta = model.eta_ if hasattr(model, "eta_") else model.eta
-    return {"eta": eta, **{name: getattr(model, name) for name in sorted(SETTINGS - {"eta"})}}
+    plain = {name: getattr(model, name) for name in sorted(SETTINGS - {"eta", "method"})}
+    return {"eta": eta, "method": strategy_document(model.method), **plain}
 
 
 def _target(model: Any, k: int, facts: Facts) -> dict[str, Any]:
@@ -238,6 +240,7 @@ def _tuple(columns: list[str] | None) -> tuple[str, ...] | None:
 
 
 def _checked_settings(settings: dict[str, Any]) -> dict[str, Any]:
+    settings = with_strategy(settings)
     if unknown := sorted(set(settings) - SETTINGS):
         raise InvalidInput(f'"settings" holds {listing(unknown)}, which this release of partls does not know')
     return settings

@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from math import inf
 from typing import Any, Self
 
@@ -26,7 +27,7 @@ from formulations.rows.equivalent_rows import EquivalentRows
 from partls.estimators.callbacks import CallbackSupport, FitReporter, with_callbacks
 from partls.estimators.explanation import Explained
 from partls.estimators.persistence import SavedModel, load_model, save_model
-from partls.result import Result, Status
+from partls.result import OPTIMAL_GAP, Result, Status
 from partls.runtime.interrupts import keyboard
 from partls.runtime.options import a_priori_signs, nonnegative
 from partls.shortest import shortest
@@ -47,12 +48,11 @@ class PartLSRegressor(Explained, CallbackSupport, MultiOutputMixin, RegressorMix
         A label per column, ``{name: [columns]}``, lists of columns, an (M, K) 0/1 matrix, a file, a
         ``Partition``, or None for one group of all columns. Columns are given by position or by name, and names
         may be patterns: ``{"place": ["Neighborhood_*"]}`` survives one-hot encoding.
-    method, relaxation, search, branching, gap_tol, time_limit, node_limit, n_jobs, random_state, signs
-        How to search; see ``partls.solve``.
+    method, gap_tol, time_limit, n_jobs, random_state, signs
+        How to solve it, by a strategy such as ``partls.BranchAndBound(node_limit=1000)`` or its name, and within what
+        limits; see ``partls.solve_instance``.
     eta, penalty, fit_intercept, penalize_intercept, ungrouped
         The problem; see ``partls.Instance``.
-    checkpoint : path, optional
-        Where the state of the search is kept; if the file exists, the search goes on from there. For one target.
     verbose : int
         Show a live line while the search runs. Where scikit-learn has callbacks (1.9 and later),
         ``set_callbacks(ProgressBar())`` works too, and a callback that asks to stop ends the search.
@@ -90,22 +90,17 @@ class PartLSRegressor(Explained, CallbackSupport, MultiOutputMixin, RegressorMix
         self,
         groups: Any = None,
         *,
-        method: str = "auto",
+        method: Any = "auto",
         eta: float = 0.0,
         penalty: str = "l2",
         fit_intercept: bool = True,
         penalize_intercept: bool = False,
         ungrouped: str = "error",
         signs: Any = None,
-        relaxation: Any = "active-set",
-        search: str = "depth-first",
-        branching: Any = "strong",
-        gap_tol: float = 1e-9,
+        gap_tol: float = OPTIMAL_GAP,
         time_limit: float | None = None,
-        node_limit: int | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
-        checkpoint: Any = None,
         verbose: int = 0,
     ) -> None:
         self.groups = groups
@@ -116,15 +111,10 @@ class PartLSRegressor(Explained, CallbackSupport, MultiOutputMixin, RegressorMix
         self.penalize_intercept = penalize_intercept
         self.ungrouped = ungrouped
         self.signs = signs
-        self.relaxation = relaxation
-        self.search = search
-        self.branching = branching
         self.gap_tol = gap_tol
         self.time_limit = time_limit
-        self.node_limit = node_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
-        self.checkpoint = checkpoint
         self.verbose = verbose
 
     @with_callbacks
@@ -224,27 +214,29 @@ class PartLSRegressor(Explained, CallbackSupport, MultiOutputMixin, RegressorMix
                        hurry: bool, executor: Any) -> tuple[Result, ...]:
         """Solve target after target within one time limit; after Ctrl-C the others get a quick answer each."""
         began = time.perf_counter()
-        checkpoint = getattr(self, "checkpoint", None)  # cross-validation has none
-        if checkpoint is not None and y.ndim == 2:
+        if getattr(self.method, "checkpoint", None) is not None and y.ndim == 2:
             raise InvalidInput("checkpoint is for one target: fit the targets one by one, each with a file of its own")
         results: list[Result] = []
         for target in np.atleast_2d(y.T):
             left = None if time_limit is None else max(time_limit - (time.perf_counter() - began), 0.0)
-            options = self._search_options(left, hurry) | {"executor": executor}
-            result = solve_instance(
-                instance.replace(y=target), signs=self.signs, progress=reporter, checkpoint=checkpoint, **options
-            )
+            options = self._search_options(0.0 if hurry else left, executor)
+            result = solve_instance(instance.replace(y=target), signs=self.signs, progress=reporter, **options)
             hurry |= result.status is Status.INTERRUPTED
             end = inf if time_limit is None else began + time_limit + FINISHING
             results.append(shortest(result, a_priori_signs(result.instance, self.signs), end))
             reporter.end_target(results[-1])
         return tuple(results)
 
-    def _search_options(self, time_limit: float | None, hurry: bool) -> dict[str, Any]:
+    def _search_options(self, time_limit: float | None, executor: Any = None) -> dict[str, Any]:
+        """Return the options of a search; an executor given to ``fit`` explores in place of the strategy's own."""
+        options: dict[str, Any] = {"method": self.method}
+        if executor is not None:
+            own: Any = self.method
+            named = isinstance(own, str)
+            options = options | {"executor": executor} if named else {"method": replace(own, executor=executor)}
         return {
-            "method": self.method, "relaxation": self.relaxation, "search": self.search, "branching": self.branching,
-            "gap_tol": self.gap_tol, "time_limit": time_limit, "node_limit": 0 if hurry else self.node_limit,
-            "n_jobs": self.n_jobs, "random_state": self.random_state,
+            **options, "gap_tol": self.gap_tol, "time_limit": time_limit, "n_jobs": self.n_jobs,
+            "random_state": self.random_state,
         }
 
     def _take_over(self, result: Result | tuple[Result, ...]) -> None:

@@ -20,7 +20,7 @@ from partls.estimators.callbacks import with_callbacks
 from partls.estimators.cv_folds import Fold, folds_in_blocks, folds_in_memory
 from partls.estimators.eta_path import EtaPath
 from partls.estimators.regressor import PartLSRegressor
-from partls.result import Result, Status
+from partls.result import OPTIMAL_GAP, Result, Status
 from partls.runtime.interrupts import keyboard
 from partls.runtime.options import nonnegative
 from partls.runtime.progress import counted
@@ -67,18 +67,14 @@ class PartLSRegressorCV(PartLSRegressor):
         *,
         etas: Any = 13,
         cv: Any = None,
-        method: str = "auto",
+        method: Any = "auto",
         penalty: str = "l2",
         fit_intercept: bool = True,
         penalize_intercept: bool = False,
         ungrouped: str = "error",
         signs: Any = None,
-        relaxation: Any = "active-set",
-        search: str = "depth-first",
-        branching: Any = "strong",
-        gap_tol: float = 1e-9,
+        gap_tol: float = OPTIMAL_GAP,
         time_limit: float | None = None,
-        node_limit: int | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -92,12 +88,8 @@ class PartLSRegressorCV(PartLSRegressor):
         self.penalize_intercept = penalize_intercept
         self.ungrouped = ungrouped
         self.signs = signs
-        self.relaxation = relaxation
-        self.search = search
-        self.branching = branching
         self.gap_tol = gap_tol
         self.time_limit = time_limit
-        self.node_limit = node_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -156,7 +148,7 @@ class PartLSRegressorCV(PartLSRegressor):
             for e, eta in enumerate(self.etas_):
                 if clock.ends(instance):
                     return errors.mean(axis=1), True
-                found = path.solve(eta, found, self.signs, **self._search_options(clock.left(), hurry=False))
+                found = path.solve(eta, found, self.signs, **self._search_options(clock.left()))
                 coef, intercept = path.restore(found)
                 squares = np.square(y_test[:, t] - X_test @ coef - intercept)
                 errors[e, t] = test_weights @ squares / (test_weights.sum() or 1.0)

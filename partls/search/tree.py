@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from formulations.errors import WorkersLost
-from formulations.signs import SignPattern
 from partls.explore.compiled import CompiledExplorer
 from partls.explore.contradiction import Contradiction, check_claim
 from partls.explore.explorers import Explorers, SearchProblem
@@ -31,7 +30,8 @@ from partls.runtime.daemon_threads import GRACE, within_reason
 from partls.runtime.progress import SearchProgress
 from partls.search.checkpoint import SearchState
 from partls.search.frontier import Frontier, at_least
-from partls.search.options import SearchOptions, SearchOutcome
+from partls.search.plan import SearchPlan
+from partls.search.task import Outcome
 from partls.search.window import window_and_budget
 from relaxations import named
 from relaxations.clock import FINISHING, until
@@ -63,13 +63,13 @@ class _InHand:
 class TreeSearch:
     """The state of one run: open subtrees, those in hand, incumbent, certified bound of what is closed."""
 
-    def __init__(self, problem: SearchProblem, explorers: Explorers, options: SearchOptions, incumbent: Incumbent,
-                 root: SignPattern, deadline: float) -> None:
+    def __init__(self, problem: SearchProblem, explorers: Explorers, plan: SearchPlan, incumbent: Incumbent,
+                 distance: float = 1.0) -> None:
         reduction = problem.instance.reduction
-        self._problem, self._explorers, self._options = problem, explorers, options
+        self._problem, self._explorers, self._plan, self._task = problem, explorers, plan, plan.task
         self._incumbent, self._scale, self._labels = incumbent, reduction.scale, reduction.labels
-        self._root = root
-        self._open = self._frontier([Subtree(root)])
+        self._root, self._distance = plan.task.root, distance
+        self._open = self._frontier([Subtree(self._root)])
         self._in_hand: deque[_InHand] = deque()  # they count as open if the search ends before they are merged
         self._closed = inf
         self._counts: Counter[str] = Counter()
@@ -79,12 +79,13 @@ class TreeSearch:
         self._strengthened = not self._native
         self._proved = 0.0  # a sum of squares and a penalty
         # The last part of the time is for the bounds of what is then open.
-        reserved = min(_CERTIFYING, _RESERVED * options.time_limit) if options.time_limit is not None else 0.0
-        self._deadline, self._end_of_time, self._keyboard = deadline - reserved, deadline, options.keyboard
+        reserved = min(_CERTIFYING, _RESERVED * (self._task.time_limit or 0.0))
+        self._deadline, self._end_of_time = self._task.deadline - reserved, self._task.deadline
+        self._keyboard = self._task.keyboard
         self._first_budget = int(np.clip(_FIRST_WORK / len(incumbent.v) ** 2, 64, _STRENGTHEN_AFTER))
         self._budget = _GENERIC_BUDGET
         if self._native:
-            self._budget = _BEST_FIRST_BUDGET if options.best_first else _DEPTH_FIRST_BUDGET
+            self._budget = _BEST_FIRST_BUDGET if plan.best_first else _DEPTH_FIRST_BUDGET
 
     def resume(self, state: SearchState, incumbent: Incumbent) -> None:
         """Go on from where an earlier run has stopped; from the root, if that one was content with a wider gap."""
@@ -92,27 +93,27 @@ class TreeSearch:
         self._counts, self._proved = Counter(state.counts), state.proved
         if state.strong_penalty and self._native and self._has_penalty:
             self._strengthen_penalty()
-        if state.gap_tol <= self._options.gap_tol or self._gap_closed(max(state.closed, state.proved)):
+        if state.gap_tol <= self._task.gap_tol or self._gap_closed(max(state.closed, state.proved)):
             self._open, self._closed = self._frontier(state.open), state.closed
 
     def _frontier(self, subtrees: list[Subtree]) -> Frontier:
-        return Frontier(subtrees, best_first=self._options.best_first, most=self._options.max_open_nodes)
+        return Frontier(subtrees, best_first=self._plan.best_first, most=self._plan.max_open_nodes)
 
     def _save(self, *, now: bool = False) -> None:
-        if self._options.checkpoint is not None:
+        if self._plan.checkpoint is not None:
             signs = round_to_signs(self._incumbent.v, self._labels, self._root)
             state = SearchState(
-                signs, self._closed, self._options.gap_tol, self._problem.relaxation.name == _STRONG_PENALTY,
+                signs, self._closed, self._task.gap_tol, self._problem.relaxation.name == _STRONG_PENALTY,
                 self._proved, self._counts, self._all_open(),
             )
-            self._options.checkpoint.save(state, now=now)
+            self._plan.checkpoint.save(state, now=now)
 
     def _all_open(self) -> list[Subtree]:
         return [*self._open, *(handed.subtree for handed in self._in_hand)]
 
-    def run(self) -> SearchOutcome:
+    def run(self) -> Outcome:
         """Search until nothing is open or a limit is reached; then certify what was left open."""
-        with SearchProgress(self._options.progress) as progress:
+        with SearchProgress(self._task.progress) as progress:
             try:
                 try:
                     self._check_proved()
@@ -125,14 +126,14 @@ class TreeSearch:
             self._proved = max(self._proved, self._certified_bound())
             self._save(now=True)
             progress.finish(self._counts["nodes"], len(self._open), *self._in_original_units(self._proved))
-        return SearchOutcome(self._incumbent, self._proved, self._limit, self._counts)
+        return Outcome(self._incumbent, self._proved, self._limit, self._counts, distance=self._distance)
 
     def _start_over(self, contradiction: Contradiction) -> None:
         """Forget what an unsound relaxation has proved, and search by factorisation, which needs no trust."""
         logger.warning("%s", contradiction)
         self._counts[f"contradicted: {contradiction.relaxation}"] += 1
         self._incumbent = min(self._incumbent, contradiction.found, key=lambda found: found.value)
-        self._options, self._proved = replace(self._options, executor=None), 0.0
+        self._plan, self._proved = replace(self._plan, executor=None), 0.0
         self._in_hand.clear()
         self._stop = np.zeros(1, np.uint8)
         self._change_bounds(Explorers(self._explorers.fallback, self._explorers.fallback))
@@ -196,11 +197,11 @@ class TreeSearch:
 
     def _make_pool(self) -> ExplorerPool:
         """Return who explores: this process while the tree is small, or if each bound depends on the one before."""
-        if is_sequential(self._options.relaxation):
+        if is_sequential(self._problem.relaxation):
             return ThreadPool(self._explore, 1)
-        if self._options.executor is None or not self._strengthened:
-            return ThreadPool(self._explore, self._options.n_jobs)
-        return make_pool(self._options.executor, self._problem, self._explore, self._options.n_jobs, self._deadline)
+        if self._plan.executor is None or not self._strengthened:
+            return ThreadPool(self._explore, self._task.n_jobs)
+        return make_pool(self._plan.executor, self._problem, self._explore, self._task.n_jobs, self._deadline)
 
     def _explore(self, task: Task) -> Exploration:
         with until(self._deadline, self._stop, alarm=False):
@@ -336,10 +337,10 @@ class TreeSearch:
 
     def _gap_closed(self, lower: float) -> bool:
         upper = self._incumbent.value
-        return upper - lower <= max(self._options.gap_tol * upper, upper - self._problem.tolerances.cutoff(upper))
+        return upper - lower <= max(self._task.gap_tol * upper, upper - self._problem.tolerances.cutoff(upper))
 
     def _nodes_left(self) -> int:
-        return 2**62 if self._options.node_limit is None else self._options.node_limit - self._counts["nodes"]
+        return 2**62 if self._plan.node_limit is None else self._plan.node_limit - self._counts["nodes"]
 
     def _estimate(self) -> float:
         """Return the bound so far, open subtrees at their own word: for progress and for deciding to stop."""

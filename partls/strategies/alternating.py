@@ -1,4 +1,4 @@
-"""PartLS-alt: alternating least squares from many starts, for a good solution without a proof that it is the best.
+"""Alternating least squares from many starts, for a good solution without a proof that it is the best.
 
 Each start depends on its own seed alone and the best is chosen by value, then by number: the answer does not depend
 on the number of threads or on their timing.
@@ -11,8 +11,9 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,11 +25,16 @@ from partls.explore.incumbents import hasty_incumbent, leaf
 from partls.explore.subtree import Incumbent
 from partls.result import StartTrace, Status
 from partls.runtime.daemon_threads import DaemonThreads, wait_for, within_reason
-from partls.runtime.interrupts import Keyboard, wait
-from partls.runtime.progress import Observer, SearchProgress
+from partls.runtime.interrupts import wait
+from partls.runtime.options import at_least_one, chosen, nonnegative
+from partls.runtime.progress import SearchProgress
+from partls.search.task import Outcome, SearchTask
 from partls.strategies.halves import Halves, NonnegativeHalves, Split
-from partls.strategies.starts import STRATEGIES, Starts
-from relaxations.active_set import ActiveSetRelaxation, OrthogonalBounder
+from partls.strategies.option import documented, option
+from partls.strategies.starts import Starts, strategies
+from partls.strategies.strategy import Strategy
+from relaxations import as_relaxation, kernel
+from relaxations.active_set import ActiveSetRelaxation, OrthogonalBounder, group_columns
 from relaxations.clock import OutOfTime, until
 from relaxations.protocol import Bound, Bounder, Relaxation, ask
 
@@ -39,76 +45,98 @@ POLISHES = ("flips", "signs", "none")
 _POLL = 0.05  # seconds between looks at the keyboard while threads work
 
 
+@documented
 @dataclass(frozen=True)
-class AlternatingOptions:
-    """From where to start, how to alternate and when to stop; see ``partls.solve``."""
+class Alternating(Strategy):
+    """Alternate between alpha and beta from many starts: a good solution, without a proof that it is the best.
 
-    n_starts: int = 20
-    max_iter: int = 100
-    tol: float = 1e-9
-    seed: np.random.SeedSequence = field(default_factory=np.random.SeedSequence)
-    starts: tuple[str, ...] = STRATEGIES
-    halves: str = "nnls"
-    polish: str = "flips"
-    relaxation: Relaxation = field(default_factory=ActiveSetRelaxation)
-    time_limit: float | None = None
-    n_jobs: int = 1
-    progress: bool | Observer = False
-    root: SignPattern | None = None
-    start: SignPattern | None = None
-    keyboard: Keyboard = field(default_factory=Keyboard)
+    PartLS-alt of Esposito, Cerrato and Locatelli (2024), Algorithm 1. The best start is always solved again for its
+    signs, which can only improve it.
 
+    Examples
+    --------
+    >>> import numpy as np, partls
+    >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> partls.solve(X, [1.0, 2.0, 3.0], ["size", "size"], method=partls.Alternating(n_starts=5)).status
+    <Status.HEURISTIC: 'heuristic'>
+    """
 
-@dataclass
-class AlternatingOutcome:
-    """The best point (reduced units), the certified bound of the root, how it ended and how each start went."""
+    name: ClassVar[str] = "alternating"
+    proves: ClassVar[bool] = False
 
-    incumbent: Incumbent
-    lower_bound: float
-    limit: Status | None
-    counts: Counter[str]
-    trace: tuple[StartTrace, ...]
+    n_starts: int = option(20, "Number of starts.")
+    max_iter: int = option(100, "Most iterations of each start.")
+    tol: float = option(1e-9, "Relative decrease of the objective at which a start ends.")
+    starts: Any = option(
+        "mixed", 'Where to start: "random" (alpha and beta drawn as in the article), "least-squares" or "relaxation" '
+        '(the signs of either, perturbed after the first), a list of these, or "mixed", all of them in turn.',
+    )
+    halves: str = option(
+        "nnls", 'How alpha is found: "nnls" (nonnegative least squares, its scale moved into beta) or "simplex" (both '
+        "halves by CVXPY).",
+    )
+    polish: str = option(
+        "flips", 'How each start is finished: "flips" of single signs while they pay, the exact solution for its '
+        '"signs", or "none".',
+    )
+    trace: bool = option(False, "Keep objective and time of every iteration of every start in ``result.trace``.")
+    relaxation: Any = option("active-set", "Lower bound at the root, and the point that \"relaxation\" starts round.")
 
+    def __post_init__(self) -> None:
+        """Refuse options that cannot be meant."""
+        at_least_one("n_starts", self.n_starts)
+        at_least_one("max_iter", self.max_iter)
+        nonnegative("tol", self.tol)
+        strategies(self.starts)
+        chosen("halves", self.halves, HALVES)
+        chosen("polish", self.polish, POLISHES)
+        as_relaxation(self.relaxation)
 
-def alternate(instance: Instance, options: AlternatingOptions, began: float) -> AlternatingOutcome:
-    """Return the best solution found; ``began`` is when the clock of the traces and of the time limit started."""
-    reduction = instance.reduction
-    root = options.root or SignPattern.free(reduction.n_groups)
-    if not len(reduction.R):  # no column has any effect: zero coefficients are as good as any
-        flat = Incumbent(reduction.rest, np.zeros(reduction.n_columns))
-        return AlternatingOutcome(flat, flat.value, None, Counter({"starts": 0}), ())
-    deadline = inf if options.time_limit is None else began + options.time_limit
-    with until(deadline):
+    def prepare(self) -> None:
+        """Load the compiled halves."""
+        _ = kernel.one_node, kernel.flips
+
+    def run(self, task: SearchTask) -> Outcome:
+        """Return the best solution of all starts."""
+        reduction = task.instance.reduction
+        if not len(reduction.R):  # no column has any effect: zero coefficients are as good as any
+            flat = Incumbent(reduction.rest, np.zeros(reduction.n_columns))
+            return Outcome(flat, flat.value, None, Counter({"starts": 0}))
         try:
-            return _alternate(instance, options, root, began, deadline)
+            with until(task.deadline):
+                found = self._alternate(task)
         except OutOfTime:  # before the first start
-            return AlternatingOutcome(
-                hasty_incumbent(reduction, options.start or root), reduction.rest, Status.TIME_LIMIT,
-                Counter({"starts": 0}), (),
+            hasty = hasty_incumbent(reduction, task.start or task.root)
+            found = Outcome(hasty, reduction.rest, Status.TIME_LIMIT, Counter({"starts": 0}))
+        try:
+            with until(task.deadline):
+                return replace(found, distance=group_columns(reduction).distance)
+        except OutOfTime:  # nothing is known of how far rounding has spoiled the bound
+            return replace(found, lower_bound=min(found.lower_bound, reduction.rest))
+
+    def _alternate(self, task: SearchTask) -> Outcome:
+        instance, reduction, relaxation = task.instance, task.instance.reduction, as_relaxation(self.relaxation)
+
+        def is_over() -> bool:
+            task.keyboard.listen()
+            return task.is_over()
+
+        bounder, lower = _bounder_and_bound(instance, relaxation, task.root, is_over)
+        starts = Starts(reduction, task.root, strategies(self.starts), bounder, task.seed, task.start)
+        run = _Run(task, self, relaxation, starts)
+        run.run(lower)
+        try:
+            check_claim(
+                relaxation.name, task.root, lower, run.best(), float(reduction.z @ reduction.z) + reduction.rest
             )
-
-
-def _alternate(instance: Instance, options: AlternatingOptions, root: SignPattern, began: float, deadline: float
-               ) -> AlternatingOutcome:
-    reduction = instance.reduction
-
-    def is_over() -> bool:
-        options.keyboard.listen()
-        return options.keyboard.pressed or time.perf_counter() > deadline
-
-    bounder, lower = _bounder_and_bound(instance, options.relaxation, root, is_over)
-    starts = Starts(reduction, root, options.starts, bounder, options.seed, options.start)
-    run = _Run(instance, options, root, starts, began)
-    run.run(lower)
-    try:
-        check_claim(options.relaxation.name, root, lower, run.best(), float(reduction.z @ reduction.z) + reduction.rest)
-    except Contradiction as found:
-        logger.warning("%s", found)
-        lower = _least_squares_bound(instance, root)
-    counts = Counter({"starts": len(run.attempts)})
-    ordered = sorted(run.attempts, key=lambda attempt: attempt.number)
-    trace = tuple(attempt.trace(reduction.scale) for attempt in ordered)
-    return AlternatingOutcome(_settled(Split(reduction, root), run.best()), lower, run.limit, counts, trace)
+        except Contradiction as found:
+            logger.warning("%s", found)
+            lower = _least_squares_bound(instance, task.root)
+        ordered = sorted(run.attempts, key=lambda attempt: attempt.number)
+        return Outcome(
+            _settled(Split(reduction, task.root), run.best()), lower, run.limit, Counter({"starts": len(run.attempts)}),
+            trace=tuple(attempt.trace(reduction.scale) for attempt in ordered) if self.trace else (),
+        )
 
 
 def _bounder_and_bound(instance: Instance, relaxation: Relaxation, root: SignPattern, is_over: Callable[[], bool]
@@ -179,23 +207,23 @@ class _Attempt:
 class _Run:
     """The state of one call: the attempts so far, the clock, and memory for the halves in each thread."""
 
-    def __init__(self, instance: Instance, options: AlternatingOptions, root: SignPattern, starts: Starts,
-                 began: float) -> None:
+    def __init__(self, task: SearchTask, options: Alternating, relaxation: Relaxation, starts: Starts) -> None:
         self.attempts: list[_Attempt] = []
         self.limit: Status | None = None
-        self._instance, self._options, self._root, self._starts, self._began = instance, options, root, starts, began
-        self._split = Split(instance.reduction, root)
-        self._deadline = inf if options.time_limit is None else began + options.time_limit
+        self._task, self._options, self._starts = task, options, starts
+        self._instance, self._root, self._began = task.instance, task.root, task.began
+        self._split = Split(task.instance.reduction, task.root)
+        self._deadline = task.deadline
         self._numbers = iter(range(options.n_starts))  # each is handed out once
         self._local = threading.local()
         # Foreign code may hang, or solve for longer than there is time: it runs where it can be left behind.
-        quick = options.halves == "nnls" or options.time_limit is None
-        self._is_simple = options.n_jobs == 1 and quick and isinstance(options.relaxation, ActiveSetRelaxation)
+        quick = options.halves == "nnls" or task.time_limit is None
+        self._is_simple = task.n_jobs == 1 and quick and isinstance(relaxation, ActiveSetRelaxation)
 
     def run(self, lower: float) -> None:
         """Make every start, or as many as the time limit and the keyboard allow."""
         n_starts, scale = self._options.n_starts, self._instance.reduction.scale
-        with SearchProgress(self._options.progress, done="starts", left="to go") as progress:
+        with SearchProgress(self._task.progress, done="starts", left="to go") as progress:
 
             def show(tell: Callable[[int, int, float, float], None]) -> None:
                 n_done = len(self.attempts)
@@ -203,7 +231,7 @@ class _Run:
 
             try:
                 for _ in self._in_turn() if self._is_simple else self._in_threads():
-                    if self._options.progress:
+                    if self._task.progress:
                         show(progress.update)
             except KeyboardInterrupt:
                 self.limit = Status.INTERRUPTED
@@ -230,15 +258,15 @@ class _Run:
 
     def _in_threads(self) -> Iterator[None]:
         """Let every thread do so while this one watches the keyboard, and yield now and then."""
-        pool = DaemonThreads(self._options.n_jobs)
-        left = {pool.submit(lambda: deque(self._in_turn(), maxlen=0)) for _ in range(self._options.n_jobs)}
+        pool = DaemonThreads(self._task.n_jobs)
+        left = {pool.submit(lambda: deque(self._in_turn(), maxlen=0)) for _ in range(self._task.n_jobs)}
         try:
             while left and not self._is_late():
                 wait(left, _POLL)
                 for future in [future for future in left if future.done()]:
                     left.remove(future)
                     future.result()  # raises what the thread has raised
-                self._options.keyboard.listen()
+                self._task.keyboard.listen()
                 yield
         finally:
             self._deadline = -inf  # whatever has happened, no thread works on
@@ -268,7 +296,7 @@ class _Run:
             before = attempt.best.value
             if iteration or beta_first:
                 attempt.improve(self._split, halves.beta)
-            gained = before - attempt.best.value > self._options.tol * attempt.best.value
+            gained = before - attempt.best.value > (self._options.tol or 0.0) * attempt.best.value
             if gained or not iteration:  # else alpha, which is optimal for this beta already, gains nothing either
                 attempt.improve(self._split, halves.alpha)
             attempt.record(self._elapsed())
@@ -293,7 +321,7 @@ class _Run:
         return time.perf_counter() - self._began
 
     def _is_late(self) -> bool:
-        if self._options.keyboard.pressed:
+        if self._task.keyboard.pressed:
             self.limit = Status.INTERRUPTED
             return True
         if time.perf_counter() <= self._deadline:

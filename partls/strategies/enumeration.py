@@ -1,4 +1,4 @@
-"""PartLS-opt: the global optimum by solving every one of the 2^K sign patterns exactly."""
+"""Enumeration: the global optimum by solving every one of the 2^K sign patterns exactly."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,10 @@ from partls.explore.incumbents import hasty_incumbent, leaf
 from partls.explore.subtree import Incumbent, Tolerances
 from partls.result import Solution, Status
 from partls.runtime.interrupts import Keyboard
+from partls.runtime.options import nonnegative
+from partls.search.task import Outcome, SearchTask
+from partls.strategies.option import documented, option
+from partls.strategies.strategy import Strategy
 from relaxations import kernel
 from relaxations.active_set import GroupedProblem, group_columns, quick_floor
 from relaxations.clock import OutOfTime, stop_flag, until
@@ -187,36 +191,53 @@ def _without_columns(grouped: GroupedProblem) -> Problem:
     return problem._replace(R=R, z=z, T=-Q, state=state, tolerance=_ROUNDING * np.sqrt(grouped.size))
 
 
-@dataclass
-class EnumerationOutcome:
-    """The best solution (reduced units), the certified minimum over all patterns, and the solutions kept.
+@documented
+@dataclass(frozen=True)
+class Enumeration(Strategy):
+    """Solve every one of the 2^K sign patterns exactly: the optimum, and every solution beside it.
 
-    ``distance`` is that of the nearest column to the others, as a share of its norm.
+    PartLS-opt of Esposito, Cerrato and Locatelli (2024), Algorithm 2.
+
+    Examples
+    --------
+    >>> import numpy as np, partls
+    >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> len(partls.solve(X, [1.0, 2.0, 3.0], ["a", "b"], method=partls.Enumeration(keep="all")).solutions)
+    4
     """
 
-    incumbent: Incumbent
-    lower_bound: float
-    limit: Status | None
-    counts: Counter[str]
-    solutions: tuple[Solution, ...]
-    distance: float
+    name: ClassVar[str] = "enumerate"
+    proves: ClassVar[bool] = True
+
+    keep: str | int = option(
+        "best", 'How many solutions to return in ``result.solutions``, best first: "best", "all" or a number.',
+        refusal='keep={value!r}: only enumeration keeps more than the best solution; use method="enumerate"',
+    )
+    max_groups: int = option(MAX_GROUPS, "Largest number of groups to enumerate.")
+
+    def __post_init__(self) -> None:
+        """Refuse options that cannot be meant."""
+        checked_keep(self.keep)
+        nonnegative("max_groups", self.max_groups, integer=True)
+
+    def prepare(self) -> None:
+        """Load the compiled enumeration."""
+        _ = kernel.one_node, kernel.flips, kernel.patterns
+
+    def run(self, task: SearchTask) -> Outcome:
+        """Return the optimum over all sign patterns, and the solutions kept."""
+        reduction = task.instance.reduction
+        limit = MAX_GROUPS if self.max_groups is None else int(self.max_groups)
+        try:
+            with until(task.deadline):
+                solver = PatternSolver(reduction, task.root, task.keyboard, task.deadline)
+                return _enumerate(task.instance, solver, self.keep, limit)
+        except OutOfTime:  # before the first pattern
+            counts = Counter({"nodes": 0, "leaves": 0})
+            return Outcome(hasty_incumbent(reduction, task.root), reduction.rest, Status.TIME_LIMIT, counts)
 
 
-def enumerate_patterns(instance: Instance, *, root: SignPattern | None = None, keep: str | int = "best",
-                       deadline: float = inf, max_groups: int = MAX_GROUPS,
-                       keyboard: Keyboard | None = None) -> EnumerationOutcome:
-    """Return the optimum over all sign patterns and the best ``keep`` solutions ("best", "all" or a number)."""
-    reduction, root = instance.reduction, root or SignPattern.free(instance.reduction.n_groups)
-    try:
-        with until(deadline):
-            solver = PatternSolver(reduction, root, keyboard, deadline)
-            return _enumerate(instance, solver, keep, max_groups)
-    except OutOfTime:  # before the first pattern
-        counts = Counter({"nodes": 0, "leaves": 0})
-        return EnumerationOutcome(hasty_incumbent(reduction, root), reduction.rest, Status.TIME_LIMIT, counts, (), 1.0)
-
-
-def _enumerate(instance: Instance, solver: PatternSolver, keep: str | int, max_groups: int) -> EnumerationOutcome:
+def _enumerate(instance: Instance, solver: PatternSolver, keep: str | int, max_groups: int) -> Outcome:
     reduction = instance.reduction
     n_kept = checked_keep(keep, solver.n_patterns)
     if solver.n_groups > max_groups:
@@ -244,9 +265,7 @@ def _enumerate(instance: Instance, solver: PatternSolver, keep: str | int, max_g
     if done < solver.n_patterns:
         lower = min(lower, _root_bound(solver, best.value))
     counts = Counter({"nodes": done, "leaves": done})
-    return EnumerationOutcome(
-        best, max(lower, 0.0), limit, counts, _solutions(instance, kept), solver.distance
-    )
+    return Outcome(best, max(lower, 0.0), limit, counts, _solutions(instance, kept), distance=solver.distance)
 
 
 def iterate_solutions(instance: Instance) -> Iterator[Solution]:

@@ -12,7 +12,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from formulations.errors import InvalidInput
-from formulations.whole_numbers import EXACT, reaches, refuse_rounded
+from formulations.rows.arrow import reaches
+from formulations.whole_numbers import EXACT, refuse_rounded
 from partls.cli.tables.spelling import (
     DECIMAL_COMMA,
     checked_delimiter,

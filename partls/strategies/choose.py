@@ -1,0 +1,66 @@
+"""From the ``method`` that a user passes, a name or an object, to a strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from formulations.errors import InvalidInput, suggestion
+from partls.runtime.options import chosen
+from partls.strategies.alternating import Alternating
+from partls.strategies.branch_and_bound import BranchAndBound
+from partls.strategies.enumeration import Enumeration
+from partls.strategies.strategy import Strategy
+
+STRATEGIES: dict[str, Any] = {strategy.name: strategy for strategy in (BranchAndBound, Enumeration, Alternating)}
+METHODS = ("auto", *STRATEGIES)
+
+
+def as_strategy(method: Any, options: Mapping[str, Any], known: tuple[str, ...] = ()) -> Strategy:
+    """Return the strategy of a name and its options, or the object itself; ``known`` are the caller's own options.
+
+    "auto" is branch and bound, or enumeration where more than the best solution is to be kept. An option of another
+    strategy than the one named is checked and has no effect, unless its refusal says otherwise.
+    """
+    if not isinstance(method, str):
+        return _own(method, options)
+    name = chosen("method", method, METHODS)
+    if method == "auto":
+        name = "bnb" if options.get("keep", "best") == "best" else "enumerate"
+    owners = {one.name: strategy for strategy in STRATEGIES.values() for one in fields(strategy)}
+    for given in options:
+        if given not in owners:
+            near = [*known, *owners]
+            raise InvalidInput(f"{given} is not an option of solve{suggestion(given, near) or f': those are {near}'}")
+    for other in STRATEGIES.values():
+        _check_elsewhere(other, STRATEGIES[name], options)
+    strategy: Strategy = STRATEGIES[name](**_options_of(STRATEGIES[name], options))
+    return strategy
+
+
+def _own(method: Any, options: Mapping[str, Any]) -> Strategy:
+    """Return a strategy object, which owns its options."""
+    if isinstance(method, type) or not isinstance(method, Strategy):
+        wanted = "a name nor a strategy such as partls.BranchAndBound(...)"
+        raise InvalidInput(f"method={method!r} is neither {wanted}: names are {list(METHODS)}")
+    if options:
+        given, kind = next(iter(options)), type(method).__name__
+        raise InvalidInput(f"{given} is given beside method={kind}(...): set it there, {kind}({given}=...)")
+    return method
+
+
+def _options_of(strategy: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    return {one.name: options[one.name] for one in fields(strategy) if one.name in options}
+
+
+def _check_elsewhere(other: Any, strategy: Any, options: Mapping[str, Any]) -> None:
+    """Check the options that the chosen strategy lacks, and refuse those that it must not ignore."""
+    lacking = {one.name: one for one in fields(other) if one.name not in {own.name for own in fields(strategy)}}
+    given = {name: value for name, value in options.items() if name in lacking}
+    if given:
+        other(**given)
+    for name, value in given.items():
+        refusal = lacking[name].metadata["refusal"]
+        if refusal and value != lacking[name].default:
+            raise InvalidInput(refusal.format(value=value))
