@@ -31,6 +31,7 @@ from relaxations.clock import FINISHING, OutOfTime, until
 
 logger = logging.getLogger(__name__)
 
+
 def solve(
     X: Any,
     y: Any,
@@ -53,45 +54,6 @@ def solve(
     ----------
     X, y, groups, eta, penalty, ridge, fit_intercept, penalize_intercept, sample_weight, ungrouped
         The problem; see ``formulations.Instance``.
-    options
-        How to solve it; see ``solve_instance``: ``method``, ``signs``, ``warm_start``, ``gap_tol``, ``time_limit``,
-        ``n_jobs``, ``random_state``, ``progress``, ``certificate``, and the options of the strategies.
-
-    Examples
-    --------
-    >>> import numpy as np, partls
-    >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    >>> partls.solve(X, [1.0, 2.0, 3.0], ["size", "size"]).status
-    <Status.OPTIMAL: 'optimal'>
-    """
-    with keyboard():
-        instance = Instance(
-            X, y, groups, eta=eta, penalty=penalty, ridge=ridge, fit_intercept=fit_intercept,
-            penalize_intercept=penalize_intercept, sample_weight=sample_weight, ungrouped=ungrouped,
-        )
-        return solve_instance(instance, **options)
-
-
-def solve_instance(
-    instance: Instance,
-    *,
-    method: str | Strategy = "auto",
-    signs: Any = None,
-    warm_start: Any = None,
-    gap_tol: float = OPTIMAL_GAP,
-    time_limit: float | None = None,
-    n_jobs: int | None = 1,
-    random_state: Any = None,
-    progress: bool | Observer = False,
-    certificate: str | os.PathLike[str] | None = None,
-    **options: Any,
-) -> Result:
-    """Return the global optimum of a validated instance, and its proof.
-
-    Parameters
-    ----------
-    instance
-        The problem.
     method
         A strategy: ``BranchAndBound(...)``, ``Enumeration(...)``, ``Alternating(...)`` or one of your own. Or a name:
         "bnb", "enumerate", "alternating". "auto" enumerates when more than the best solution is to be
@@ -133,7 +95,37 @@ def solve_instance(
     in exact arithmetic, within the time limit; ``counts["exact nodes"]`` tells. The lower bound holds for all real
     coefficients. If floating-point numbers cannot hold an optimal model, the status is PRECISION_LIMIT and the gap says
     how much rounding the coefficients costs.
+
+    Examples
+    --------
+    >>> import numpy as np, partls
+    >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> partls.solve(X, [1.0, 2.0, 3.0], ["size", "size"]).status
+    <Status.OPTIMAL: 'optimal'>
     """
+    with keyboard():
+        instance = Instance(
+            X, y, groups, eta=eta, penalty=penalty, ridge=ridge, fit_intercept=fit_intercept,
+            penalize_intercept=penalize_intercept, sample_weight=sample_weight, ungrouped=ungrouped,
+        )
+        return solve_instance(instance, **options)
+
+
+def solve_instance(
+    instance: Instance,
+    *,
+    method: str | Strategy = "auto",
+    signs: Any = None,
+    warm_start: Any = None,
+    gap_tol: float = OPTIMAL_GAP,
+    time_limit: float | None = None,
+    n_jobs: int | None = 1,
+    random_state: Any = None,
+    progress: bool | Observer = False,
+    certificate: str | os.PathLike[str] | None = None,
+    **options: Any,
+) -> Result:
+    """Return the global optimum of a validated instance, and its proof; the options are those of ``solve``."""
     strategy = as_strategy(method, options, _OWN)
     time_limit = nonnegative("time_limit", time_limit)
     gap_tol = nonnegative("gap_tol", 0.0 if gap_tol is None else gap_tol)
@@ -152,7 +144,14 @@ def solve_instance(
         return _certified(result, root, proof, gap_tol, time_limit, keys)
 
 
-_OWN = tuple(name for function in (solve, solve_instance) for name in inspect.signature(function).parameters)
+def _whole_signature() -> inspect.Signature:
+    """Return the signature of ``solve`` with the options it hands on, for ``help`` and editors."""
+    problem, own = (list(inspect.signature(function).parameters.values()) for function in (solve, solve_instance))
+    return inspect.Signature([*problem[:-1], *own[1:]], return_annotation=Result)
+
+
+solve.__signature__ = _whole_signature()  # type: ignore[attr-defined]
+_OWN = tuple(solve.__signature__.parameters)  # type: ignore[attr-defined]
 
 
 def _proof(certificate: Any, strategy: Strategy, instance: Instance) -> Path | None:

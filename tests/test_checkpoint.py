@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from math import inf
@@ -422,11 +422,12 @@ def test_options_that_cannot_be_meant_are_refused(tmp_path: Path) -> None:
 def test_the_estimator_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 150)), rng.normal(size=200)
-    model = partls.PartLSRegressor(np.arange(150) % 25, checkpoint=tmp_path / "run.ckpt")
+    search = partls.BranchAndBound(checkpoint=tmp_path / "run.ckpt")
+    model = partls.PartLSRegressor(np.arange(150) % 25, method=search)
     with pytest.warns(ConvergenceWarning, match="node limit"):
-        model.set_params(node_limit=100).fit(X, y)
+        model.set_params(method=replace(search, node_limit=100)).fit(X, y)
     stopped_at = model.n_iter_
-    model.set_params(node_limit=None).fit(X, y)
+    model.set_params(method=search).fit(X, y)
     assert model.status_ is Status.OPTIMAL
     assert model.n_iter_ > stopped_at
     model.save(tmp_path / "model.json")

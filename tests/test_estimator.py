@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import check_estimator
 
-from partls import InvalidInput, PartLSRegressor, Status
+from partls import BranchAndBound, InvalidInput, PartLSRegressor, Status
 from partls.estimators.callbacks import FitReporter
 from tests.oracles import brute_force
 from tests.tolerances import same_optimum
@@ -142,7 +142,7 @@ def test_grid_search_over_eta_and_groups():
 def test_a_limit_leaves_a_model_and_one_warning():
     X, y, labels = hard_problem()
     with pytest.warns(ConvergenceWarning, match="node limit") as caught:
-        model = PartLSRegressor(labels, node_limit=2).fit(X, np.column_stack([y, 2 * y]))
+        model = PartLSRegressor(labels, method=BranchAndBound(node_limit=2)).fit(X, np.column_stack([y, 2 * y]))
     assert len(caught) == 1
     assert model.status_ == (Status.NODE_LIMIT,) * 2
     assert (model.gap_ > 0).all() and (model.gap_ < 1).all()

@@ -430,11 +430,11 @@ def test_a_raised_interrupt_still_ends_the_run_in_good_order(monkeypatch: pytest
 
 
 def test_a_keyboard_pressed_before_the_search_leaves_a_model() -> None:
-    from partls.strategies.branch_and_bound import SearchOptions, branch_and_bound
-
     case, keys = correlated(3, n_rows=60, n_columns=40, n_groups=16), Keyboard()
     keys.press()
-    found = branch_and_bound(partls.Instance(case.X, case.y, case.labels), SearchOptions(keyboard=keys))
+    instance = partls.Instance(case.X, case.y, case.labels)
+    task = partls.SearchTask(instance=instance, root=partls.SignPattern.free(16), keyboard=keys)
+    found = partls.BranchAndBound().run(task)
     assert found.limit is Status.INTERRUPTED
     assert found.counts["nodes"] == 0
     assert 0 < found.lower_bound <= found.incumbent.value < np.inf

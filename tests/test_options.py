@@ -299,6 +299,7 @@ def test_solutions_can_be_read_one_by_one(case: Tiny) -> None:
 
 @pytest.mark.parametrize("name", ["certificate", "checkpoint"])
 def test_the_alternation_has_no_proof_and_no_state_to_write(name: str, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=f'{name} is for the exact methods: use method="bnb"'):
+    exact = {"certificate": "the exact methods", "checkpoint": "branch and bound"}[name]
+    with pytest.raises(InvalidInput, match=f'{name} is for {exact}: use method="bnb"'):
         partls.solve([[1.0], [2.0]], [1.0, 2.0], ["a"], method="alternating", **{name: tmp_path / "file"})
     assert not list(tmp_path.iterdir())

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from partls import InvalidInput, PartLSRegressor, Status
+from partls import BranchAndBound, InvalidInput, PartLSRegressor, Status
 from partls.explore.branching import MaxViolation
 from partls.plotting import EffectsDisplay, SearchProgressDisplay
 
@@ -53,10 +53,14 @@ def test_a_round_trip_changes_no_bit(tmp_path, several):
 
 def test_a_loaded_model_can_be_fitted_anew(tmp_path):
     X, y = data()
-    fitted = model(eta=2.0, penalty="l1", branching=MaxViolation(), random_state=np.random.RandomState(0)).fit(X, y)
+    fitted = model(
+        eta=2.0, penalty="l1", method=BranchAndBound(branching=MaxViolation()),
+        random_state=np.random.RandomState(0),
+    ).fit(X, y)
     fitted.save(tmp_path / "m.json")
     loaded = PartLSRegressor.load(tmp_path / "m.json")
-    assert (loaded.eta, loaded.penalty, loaded.branching, loaded.random_state) == (2.0, "l1", "max-violation", None)
+    assert loaded.method == BranchAndBound(branching="max-violation")
+    assert (loaded.eta, loaded.penalty, loaded.random_state) == (2.0, "l1", None)
     with pytest.raises(InvalidInput, match="holds no training data: fit it again"):
         loaded.sign_certainty()
     with pytest.raises(InvalidInput, match="holds no training data"):

@@ -51,8 +51,10 @@ def test_the_verifier_imports_no_solver() -> None:
     """Only the standard library, NumPy and the readers of data and groups, which are followed to their own imports."""
     names = ("verifier", "document", "exact_bounds", "exact_integers")
     checking = {"partls.runtime.atomic_files", *(f"partls.verification.{name}" for name in names)}
-    named = ("data", "errors", "kinds", "whole_numbers", "partition", "partition.given_signs", "partition.partition", "partition.files",
-             "partition.forms", "partition.placement")
+    named = (
+        "data", "errors", "kinds", "whole_numbers", "partition", "partition.given_signs", "partition.partition",
+        "partition.files", "partition.forms", "partition.placement",
+    )
     reading = {f"formulations.{name}" for name in named}
     seen, pending = set(), ["partls.verification.verifier"]
     while pending:
@@ -337,7 +339,8 @@ def test_the_command_tells_what_a_certificate_lacks(tmp_path: Path) -> None:
     (tmp_path / "g.csv").write_text("feature,group\na,p\nb,p\nc,q\nd,q\n")
     places = ["--groups", str(tmp_path / "g.csv"), "--certificate", str(tmp_path / "c.json"), "--target", "y"]
     told = [
-        CliRunner().invoke(app, ["fit", str(tmp_path / "d.csv"), *places, "--penalty", "l1", "--eta", eta, "--force"]).stderr
+        CliRunner().invoke(app, ["fit", str(tmp_path / "d.csv"), *places, "--penalty", "l1", "--force", "--eta", eta])
+        .stderr
         for eta in ("1e-8", "1e-2")
     ]
     assert "c.json proves only that no solution is better by more than" in told[0]

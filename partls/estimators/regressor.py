@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from math import inf
 from typing import Any, Self
 
@@ -219,7 +219,7 @@ class PartLSRegressor(Explained, CallbackSupport, MultiOutputMixin, RegressorMix
         results: list[Result] = []
         for target in np.atleast_2d(y.T):
             left = None if time_limit is None else max(time_limit - (time.perf_counter() - began), 0.0)
-            options = self._search_options(0.0 if hurry else left, executor)
+            options = self._search_options(left, hurry=hurry, executor=executor)
             result = solve_instance(instance.replace(y=target), signs=self.signs, progress=reporter, **options)
             hurry |= result.status is Status.INTERRUPTED
             end = inf if time_limit is None else began + time_limit + FINISHING
@@ -227,15 +227,17 @@ class PartLSRegressor(Explained, CallbackSupport, MultiOutputMixin, RegressorMix
             reporter.end_target(results[-1])
         return tuple(results)
 
-    def _search_options(self, time_limit: float | None, executor: Any = None) -> dict[str, Any]:
-        """Return the options of a search; an executor given to ``fit`` explores in place of the strategy's own."""
-        options: dict[str, Any] = {"method": self.method}
-        if executor is not None:
-            own: Any = self.method
-            named = isinstance(own, str)
-            options = options | {"executor": executor} if named else {"method": replace(own, executor=executor)}
+    def _search_options(self, time_limit: float | None, *, hurry: bool = False, executor: Any = None
+                        ) -> dict[str, Any]:
+        """Return the options of a search, which visits no node in a hurry; an executor given to ``fit`` comes first."""
+        changes: dict[str, Any] = {"node_limit": 0} if hurry else {}
+        changes |= {} if executor is None else {"executor": executor}
+        method: Any = self.method
+        if not isinstance(method, str):
+            known = {one.name for one in fields(method)}
+            method, changes = replace(method, **{name: changes[name] for name in known & changes.keys()}), {}
         return {
-            **options, "gap_tol": self.gap_tol, "time_limit": time_limit, "n_jobs": self.n_jobs,
+            "method": method, **changes, "gap_tol": self.gap_tol, "time_limit": time_limit, "n_jobs": self.n_jobs,
             "random_state": self.random_state,
         }
 
