@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.compact import compact
 from formulations.data import Floats
 from formulations.instance import Instance
-from formulations.rows.equivalent_rows import compact
 from partls.explore.branching import BranchingRule
 from partls.explore.compiled import CompiledExplorer
 from partls.explore.generic import GenericExplorer
