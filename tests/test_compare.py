@@ -23,7 +23,7 @@ from formulations.errors import InvalidInput, PartLSError
 from partls import tree_size
 from relaxations import ActiveSetRelaxation, Bound, Bounder, BoundStatus, Fixed, UnconstrainedRelaxation, compare
 from relaxations.comparison import node_optimum as exact_search
-from relaxations.comparison.compare import Compared
+from relaxations.comparison.compared import Compared
 from relaxations.comparison.table import duration, number
 from tests.families import FAMILIES, correlated
 from tests.oracles import brute_force, sign_constrained
