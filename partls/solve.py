@@ -16,13 +16,12 @@ from formulations.data import Floats
 from formulations.errors import InvalidInput
 from formulations.instance import Instance
 from formulations.signs import SignPattern
+from formulations.tolerances import ABSOLUTE_TOLERANCE, OPTIMAL_GAP
 from partls.explore.branching import branching_rule
 from partls.explore.incumbents import leaf
 from partls.explore.subtree import Incumbent, round_to_signs
 from partls.parallel.make_pool import checked_executor
 from partls.result import (
-    ABSOLUTE_TOLERANCE,
-    OPTIMAL_GAP,
     Result,
     Solution,
     StartTrace,

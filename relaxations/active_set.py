@@ -13,8 +13,9 @@ from scipy.linalg import lapack, qr, solve_triangular
 
 from formulations.data import Floats
 from formulations.instance import Instance
-from formulations.rows.reduction import DEPENDENT, Reduction
+from formulations.rows.reduction import Reduction
 from formulations.signs import SignPattern
+from formulations.tolerances import DEPENDENT, ZERO_COEFFICIENT
 from relaxations import kernel
 from relaxations.clock import check, factorisation, stop_flag
 from relaxations.diagonal import optimal_diagonal
@@ -25,11 +26,10 @@ from relaxations.sign_constrained import solve_signed
 if TYPE_CHECKING:
     from relaxations.kernel.tableau import Problem
 
-_RANK_TOLERANCE = 1e-9  # of a column's norm: nearer to the others than this, a column starts outside the tableau
-_WRONG_SIGN = 1e-11  # of the target's norm: a coefficient (columns have norm about 1) below this is zero
+_OUTSIDE_TABLEAU = 1e-9  # of a column's norm: nearer to the others than this, a column starts outside the tableau
 _TIE = 1e-14  # of the target's norm: gradients (columns have norm about 1) closer than this are equal
-_LOOSE = 1e-9  # of the value: a kernel bound further than this below its own estimate is solved again
-_SLACK = 1e-11  # of the root's value: an optimality residual that costs more than this is refined
+_SOLVED_AGAIN = 1e-9  # of the value: a kernel bound further than this below its own estimate is solved again
+_COSTLY_RESIDUAL = 1e-11  # of the root's value: an optimality residual that costs more than this is refined
 _PLAINLY_INDEPENDENT = 1e4  # no need to look for dependent columns below this condition
 _MAX_CONDITION = 1e6  # the tableau is an inverse of Q = R'R: beyond this its square leaves too few digits
 
@@ -78,7 +78,7 @@ class GroupedProblem:
         state[tableau.PASSIVE] = self.passive
         problem: Problem = tableau.Problem(
             self.R, self.z, self.reduction.rest, self.size, self.start, self.box(upper), self.T, state, self.floor,
-            _WRONG_SIGN * norm, _TIE * norm, _SLACK * self.floor, not self.passive.all(),
+            ZERO_COEFFICIENT * norm, _TIE * norm, _COSTLY_RESIDUAL * self.floor, not self.passive.all(),
             np.zeros(len(self.point)) if diagonal is None else diagonal, diagonal is not None,
             stop_flag(self.work),
         )
@@ -126,7 +126,7 @@ def _tableau(R: Floats, z: Floats) -> tuple[Floats, NDArray[np.bool_], Floats, f
             return T, np.ones(M, bool), inverse @ z, condition
     Q, F, pivots = qr(R, mode="economic", pivoting=True)
     left = np.abs(np.diag(F))
-    rank = int((left > _RANK_TOLERANCE).sum())
+    rank = int((left > _OUTSIDE_TABLEAU).sum())
     P, A = pivots[:rank], pivots[rank:]
     check(factorisation(*R.shape))
     inverse = solve_triangular(F[:rank, :rank], np.eye(rank)) if rank else np.zeros((0, 0))
@@ -221,7 +221,8 @@ class ActiveSetBounder:
             self._problem._replace(stop=stop_flag(self._grouped.work)), np.array(signs.values, np.int8),
             cutoff / red.scale, S,
         )
-        if status == kernel.pivoting.UNFINISHED or value - certified > _LOOSE * value + _SLACK * self._grouped.size:
+        far = _SOLVED_AGAIN * value + _COSTLY_RESIDUAL * self._grouped.size
+        if status == kernel.pivoting.UNFINISHED or value - certified > far:
             return self._orthogonal.bound(signs, cutoff=cutoff)
         v = S[kernel.tableau.POINT] * S[kernel.tableau.PASSIVE]
         reached = BoundStatus.CUTOFF if status == kernel.pivoting.PRUNED else BoundStatus.OPTIMAL

@@ -26,9 +26,7 @@ from formulations.rows.least_squares import LeastSquares
 from formulations.rows.scaling import exponent_of, norm_exponents, scaled, scaled_costs, target_exponent, within_reach
 from formulations.signs import SignPattern
 from formulations.strengths import INTERCEPT, Strengths
-
-DEPENDENT = 1e-13  # of a column's norm: what rounding leaves of one that depends on others; more than that is data
-_EXPLAINED = 1e-13  # of a column's norm: what is left of one that the free columns explain
+from formulations.tolerances import DEPENDENT
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +225,7 @@ def _rescaled(rows: Floats, wanted: NDArray[np.intp] | None, *, explained: bool)
 
     What free columns have ``explained`` is gone: rounding is not a column.
     """
-    rows = np.where(np.linalg.norm(rows, axis=0) > _EXPLAINED, rows, 0.0) if explained else rows
+    rows = np.where(np.linalg.norm(rows, axis=0) > DEPENDENT, rows, 0.0) if explained else rows
     exponents = norm_exponents(rows)[:-1] if wanted is None else wanted
     rows[:, :-1] *= np.ldexp(1.0, -exponents)
     return rows, exponents

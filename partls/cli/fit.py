@@ -11,6 +11,7 @@ import typer
 from rich.text import Text
 
 from formulations.errors import InvalidInput, listing
+from formulations.tolerances import OPTIMAL_GAP
 from partls.cli import data_options as source
 from partls.cli import model_file
 from partls.cli.arbitrary_signs import arbitrary_signs
@@ -70,7 +71,9 @@ class Search:
         str, typer.Option(metavar="NAME", help="Lower bound of branch and bound.", autocompletion=_relaxations)
     ] = "active-set"
     time_limit: TimeLimit = None
-    gap: Annotated[float, typer.Option(metavar="SHARE", help="Relative gap at which the search may stop.")] = 1e-9
+    gap: Annotated[
+        float, typer.Option(metavar="SHARE", help="Relative gap at which the search may stop.")
+    ] = OPTIMAL_GAP
     n_jobs: Jobs = 1
     checkpoint: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep the state of the search here, and go on from it.")

@@ -14,6 +14,7 @@ import numpy as np
 from formulations.data import Floats
 from formulations.errors import InvalidInput
 from formulations.rows.equivalent_rows import Chunk, EquivalentRows, Moments, equivalent_rows
+from formulations.tolerances import ROUNDING
 from partls.cli.missing_values import Gaps
 from partls.cli.preparation import Preparation
 from partls.cli.tables import Table, small_pages
@@ -63,7 +64,7 @@ class TrainingData:
         moved = self.X - centre
         spread = np.sqrt(weights @ np.square(moved) / weights.sum())
         size = np.sqrt(weights @ np.square(self.X) / weights.sum())
-        scale = np.where(spread > 1e-14 * size, spread, 1.0)
+        scale = np.where(spread > ROUNDING * size, spread, 1.0)
         return replace(self, X=moved / scale, centre=centre, scale=scale)
 
 

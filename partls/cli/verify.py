@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from formulations.errors import VerificationError
+from formulations.tolerances import OPTIMAL_GAP
 from partls.cli import data_options as source
 from partls.cli.option_groups import unbundled
 from partls.cli.output import guarded, print_document, say, working
@@ -27,7 +28,9 @@ def verify(
     data: source.Data,
     columns: source.Columns,
     spelling: source.Spelling,
-    gap: Annotated[float, typer.Option(metavar="SHARE", help="The largest relative tolerance to accept.")] = 1e-9,
+    gap: Annotated[
+        float, typer.Option(metavar="SHARE", help="The largest relative tolerance to accept.")
+    ] = OPTIMAL_GAP,
     signs: Annotated[
         str | None, typer.Option(metavar="+-0", help="What solve(signs=) was given: a character for each group.")
     ] = None,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from formulations.data import Floats
 from formulations.signs import SignPattern
+from formulations.tolerances import PROVED
 from partls.explore.branching import BranchingRule, number_of_candidates
 from partls.explore.subtree import Exploration, Incumbent, Subtree, Tolerances
 from relaxations import kernel
@@ -21,7 +22,7 @@ from relaxations.safe.least_squares import SafeBound
 from relaxations.sign_constrained import solve_signed
 
 _DOUBTFUL_AT_ONCE = 64
-_CONFIRMED_TO = (1e-10, 1e-6)  # relative accuracy to which the bound of an open subtree is confirmed
+_CONFIRMED_TO = (PROVED, 1e-6)  # relative accuracy to which the bound of an open subtree is confirmed
 
 
 class CompiledExplorer:

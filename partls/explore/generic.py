@@ -22,7 +22,7 @@ from relaxations.protocol import Bound, Bounder, BoundStatus, ask
 from relaxations.safe.least_squares import SafeBound
 from relaxations.sign_constrained import solve_signed
 
-_WRONG_SIGN = 1e-9  # of the target's norm: smaller coefficients of the wrong sign count as zero
+_ROUNDED_TO_ZERO = 1e-9  # of the target's norm: smaller coefficients of the wrong sign count as zero
 _REMEMBERED = 4096  # rounded patterns whose solutions are kept
 _NEARLY_TIGHT = 1e-5  # of the objective: a rounded point this near to its bound may be the node's answer
 
@@ -135,7 +135,7 @@ class GenericExplorer:
         undecided = list(node.signs.undecided)
         if v is None:
             return undecided[0]
-        labels, tolerance = self._reduction.labels, _WRONG_SIGN * float(np.linalg.norm(self._reduction.z))
+        labels, tolerance = self._reduction.labels, _ROUNDED_TO_ZERO * float(np.linalg.norm(self._reduction.z))
         nu = violations(v, labels, len(node.signs), tolerance)
         violated = [k for k in undecided if nu[k] > 0] or undecided
 

@@ -11,6 +11,7 @@ from scipy.linalg import lapack
 from formulations.data import Floats
 from formulations.rows.reduction import Reduction
 from formulations.signs import SignPattern
+from formulations.tolerances import PROVED
 from partls.explore.subtree import Incumbent, round_to_signs
 from relaxations import kernel
 from relaxations.active_set import GroupedProblem
@@ -169,6 +170,6 @@ def plain_incumbent(reduction: Reduction, root: SignPattern, candidates: list[Si
                 return best
             flipped = SignPattern((*best_signs.values[:k], -best_signs[k], *best_signs.values[k + 1 :]))
             trial = leaf(reduction, flipped, best)
-            if trial.value < best.value * (1 - 1e-10):
+            if trial.value < best.value * (1 - PROVED):
                 best, best_signs, improved = trial, flipped, True
     return best

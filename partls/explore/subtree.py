@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.data import Floats
-from formulations.rounding import ROUNDING, ZERO
 from formulations.signs import SignPattern
+from formulations.tolerances import ROUNDING, ZERO
 
 
 @dataclass(frozen=True)

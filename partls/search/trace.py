@@ -12,6 +12,7 @@ import numpy as np
 
 from formulations.instance import Instance
 from formulations.signs import SignPattern
+from formulations.tolerances import OPTIMAL_GAP
 from partls.explore.branching import branching_rule
 from partls.explore.generic import GenericExplorer
 from partls.explore.incumbents import leaf, plain_incumbent
@@ -45,7 +46,8 @@ class TracedNode:
 
 
 def trace_search(instance: Instance, *, relaxation: Any = "active-set", branching: Any = "strong", signs: Any = None,
-                 best_first: bool = False, gap_tol: float = 1e-9, node_limit: int = 500) -> tuple[TracedNode, ...]:
+                 best_first: bool = False, gap_tol: float = OPTIMAL_GAP, node_limit: int = 500
+                 ) -> tuple[TracedNode, ...]:
     """Return the nodes of a search in the order they were looked at, then those left open; may raise ``OutOfTime``."""
     reduction = instance.reduction
     root = a_priori_signs(instance, signs)

@@ -11,6 +11,7 @@ import numpy as np
 
 from formulations.instance import Instance
 from formulations.signs import SignPattern
+from formulations.tolerances import ABSOLUTE_TOLERANCE
 from partls.explore.explorers import SearchProblem, is_native
 from partls.explore.incumbents import (
     compiled_incumbent,
@@ -21,7 +22,7 @@ from partls.explore.incumbents import (
     plain_incumbent,
 )
 from partls.explore.subtree import Incumbent, Tolerances, round_to_signs
-from partls.result import ABSOLUTE_TOLERANCE, Status
+from partls.result import Status
 from partls.search.options import SearchOptions, SearchOutcome
 from partls.search.tree import TreeSearch
 from relaxations.active_set import ActiveSetRelaxation, GroupedProblem, group_columns

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
 
 from formulations.data import Floats
-from formulations.rows.reduction import DEPENDENT, Reduction
+from formulations.rows.reduction import Reduction
+from formulations.tolerances import DEPENDENT, ROUNDING
 from relaxations.clock import check, factorisation
 
-ROUNDING = 1e-14  # relative to the norms of the residual and of the data
 DEPENDENT_BOX = 1e3  # times the target's norm: the coefficients considered when columns are dependent
-_TIGHT = 1e-11  # relative price of the infeasible part above which a point is refined
+_COSTLY = 1e-11  # relative price of the infeasible part above which a point is refined
 _REFINEMENTS = 3
 
 
@@ -63,7 +63,7 @@ class SafeBound:
         """
         red, largest = self.reduction, float(np.abs(v).max(initial=0.0))
         value, price = self._evaluate(red.z - red.R @ v, column_signs, upper, largest)
-        if price > _TIGHT * abs(value):
+        if price > _COSTLY * abs(value):
             value = max(value, self._evaluate(self._refine(v), column_signs, upper, largest)[0])
         return value
 

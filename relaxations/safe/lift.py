@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_solve, cholesky, eigh, eigvalsh, qr, solve_triangular
 
 from formulations.data import Floats
-from relaxations.safe.least_squares import DEPENDENT_BOX, ROUNDING, infeasible_part
+from formulations.tolerances import DEPENDENT, ROUNDING
+from relaxations.safe.least_squares import DEPENDENT_BOX, infeasible_part
 from relaxations.sign_constrained import signed_least_squares
 
 _UNIT = np.finfo(np.float64).eps / 2
-_DEPENDENT = 1e-13  # of a column's norm (about 1): what is left of a flat column beyond the other flat ones
 _INTERIOR = 1e-8  # least eigenvalue from which A'A - N0 counts as positive definite
 _GROWTH, _STEPS = 4.0, 30  # trial shares of N0 from 1e-14 to one
 
@@ -208,6 +208,6 @@ def _rotated(problem: LiftedProblem, flat: NDArray[np.bool_]) -> Rotated:
     if not flat.any() or not len(A):
         return A[:0], A, z[:0], z
     Q, T, _ = qr(A[:, flat], pivoting=True)
-    rank = int((np.abs(np.diag(T)) > _DEPENDENT).sum())
+    rank = int((np.abs(np.diag(T)) > DEPENDENT).sum())
     A, z = Q.T @ A, Q.T @ z
     return A[:rank], A[rank:], z[:rank], z[rank:]
