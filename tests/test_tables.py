@@ -21,7 +21,8 @@ from pyarrow import csv, feather, parquet
 
 from partls import InvalidInput
 from partls.cli.missing_values import Gaps
-from partls.cli.preparation import Preparation, prepare
+from partls.cli.preparation import Preparation
+from partls.cli.prepare import prepare
 from partls.cli.tables import columnar, delimited, open_table, small_pages
 from partls.cli.tables import table as table_module
 from partls.cli.tables.unsupported import unsupported

@@ -14,7 +14,8 @@ from formulations.instance import Instance
 from formulations.partition import Partition
 from formulations.partition.placement import UNGROUPED
 from partls.cli.output import in_terminal, say_to_people
-from partls.cli.preparation import MISSING, Preparation, prepare
+from partls.cli.preparation import MISSING, Preparation
+from partls.cli.prepare import prepare
 from partls.cli.tables import Table, open_table
 from partls.cli.training_data import DEFAULT_MEMORY, TrainingData, fold_on_cluster, read_rows
 from partls.runtime.options import chosen, nonnegative
