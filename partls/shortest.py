@@ -24,7 +24,7 @@ from formulations.rounding import rounded
 from formulations.rows.reduction import Reduction
 from formulations.signs import SignPattern
 from formulations.tolerances import DEPENDENT
-from partls.explore.incumbents import leaf
+from partls.explore.incumbents import solve_pattern
 from partls.explore.subtree import round_to_signs
 from partls.result import Result, kkt_residual
 from partls.runtime.blas_threads import single_threaded_blas
@@ -66,7 +66,7 @@ def _shortest(result: Result, fixed: SignPattern) -> Result:
         signs = round_to_signs(v, reduction.labels, fixed)
         flipped = SignPattern((*signs.values[:k], -signs[k], *signs.values[k + 1 :]))
         try:
-            trial, its_gains = _shortest_for(result, leaf(reduction, flipped).v, flipped)
+            trial, its_gains = _shortest_for(result, solve_pattern(reduction, flipped).v, flipped)
         except OutOfTime:
             break
         if trial.rounded.vanishes and _length(trial) < _length(best):

@@ -18,7 +18,7 @@ from formulations.instance import Instance
 from formulations.signs import SignPattern
 from formulations.tolerances import ABSOLUTE_TOLERANCE, OPTIMAL_GAP
 from partls.explore.branching import branching_rule
-from partls.explore.incumbents import leaf
+from partls.explore.incumbents import solve_pattern
 from partls.explore.subtree import Incumbent, round_to_signs
 from partls.parallel.make_pool import checked_executor
 from partls.result import (
@@ -337,7 +337,7 @@ def _polish(instance: Instance, root: SignPattern, incumbent: Incumbent, deadlin
         return incumbent.v  # the residual is rounding alone already
     try:
         with until(deadline + FINISHING):
-            again = leaf(reduction, round_to_signs(incumbent.v, reduction.labels, root), incumbent)
+            again = solve_pattern(reduction, round_to_signs(incumbent.v, reduction.labels, root), incumbent)
     except OutOfTime:
         return incumbent.v
     return again.v if again.value <= incumbent.value * (1 + 1e-12) else incumbent.v

@@ -16,7 +16,7 @@ from benchmarks.methods.rational_enumeration import RationalEnumeration
 from formulations import Instance, SignPattern
 from partls.explore.branching import StrongBranching
 from partls.explore.compiled import CompiledExplorer
-from partls.explore.incumbents import leaf
+from partls.explore.incumbents import solve_pattern
 from partls.explore.subtree import Incumbent, Subtree, Tolerances
 from partls.strategies.enumeration import PatternSolver
 from relaxations import ActiveSetRelaxation, BoundStatus
@@ -211,7 +211,7 @@ def test_what_the_kernel_closes_is_certified(family: str, strengthened: bool) ->
 def explored(explorer: CompiledExplorer, case: Tiny, budget: int) -> tuple[float, float, int]:
     """Run the compiled search to its end from a bad start: (optimum, lower bound, boxes the kernel left in doubt)."""
     reduction = instance_of(case).reduction
-    best, lower = leaf(reduction, SignPattern((1,) * case.n_groups)), np.inf
+    best, lower = solve_pattern(reduction, SignPattern((1,) * case.n_groups)), np.inf
     doubtful, todo = [], [Subtree(SignPattern.free(case.n_groups))]
     while todo:
         out = explorer.explore(todo.pop(), best, budget, GO_ON)

@@ -49,7 +49,7 @@ class SearchProblem:
             )
             return Explorers(own, fallback)
         grouped = grouped or group_columns(reduction)
-        if not is_native(grouped):
+        if not kernel_applies(grouped):
             return Explorers(fallback, fallback)
         compiled = CompiledExplorer(grouped, self.branching, self.tolerances, self.upper, self.diagonal)
         return Explorers(compiled, fallback)
@@ -70,6 +70,6 @@ class Explorers:
         return explorer.explore(task.subtree, task.incumbent, task.budget, stop)
 
 
-def is_native(grouped: GroupedProblem) -> bool:
+def kernel_applies(grouped: GroupedProblem) -> bool:
     """Return whether the compiled kernel serves a problem: enough digits, and no L1 penalty."""
     return grouped.reliable and not bool(grouped.reduction.l1.any())

@@ -27,7 +27,7 @@ from partls.explore.subtree import Exploration, Incumbent, Subtree, Task, round_
 from partls.parallel.make_pool import make_pool
 from partls.parallel.pool import ExplorerPool, ThreadPool
 from partls.result import Status
-from partls.runtime.daemon_threads import GRACE, within_reason
+from partls.runtime.daemon_threads import GRACE, run_with_deadline
 from partls.runtime.progress import SearchProgress
 from partls.search.checkpoint import SearchState
 from partls.search.frontier import Frontier, at_least
@@ -223,7 +223,7 @@ class TreeSearch:
             self._strengthen_penalty()
             self._restart()
         elif isinstance(self._explorers.main, CompiledExplorer):
-            diagonal = within_reason(self._explorers.main.strengthen, self._is_over)
+            diagonal = run_with_deadline(self._explorers.main.strengthen, self._is_over)
             self._problem = replace(self._problem, diagonal=diagonal)
         self._strengthened = True
         return None
@@ -243,7 +243,7 @@ class TreeSearch:
         if not self._has_penalty:
             return False
         instance = self._problem.instance
-        bound = within_reason(lambda: named(_STRONG_PENALTY).prepare(instance).bound(self._root), self._is_over)
+        bound = run_with_deadline(lambda: named(_STRONG_PENALTY).prepare(instance).bound(self._root), self._is_over)
         low = self._estimate()
         return bound is not None and bound.value / self._scale - low > _MOST * (self._incumbent.value - low)
 

@@ -12,14 +12,14 @@ import numpy as np
 from formulations.instance import Instance
 from formulations.signs import SignPattern
 from formulations.tolerances import ABSOLUTE_TOLERANCE
-from partls.explore.explorers import SearchProblem, is_native
+from partls.explore.explorers import SearchProblem, kernel_applies
 from partls.explore.incumbents import (
     compiled_incumbent,
     exact_fit_nearby,
+    find_exact_fit,
     hasty_incumbent,
-    interpolating,
-    leaf,
     plain_incumbent,
+    solve_pattern,
 )
 from partls.explore.subtree import Incumbent, Tolerances, round_to_signs
 from partls.result import Status
@@ -46,7 +46,7 @@ def branch_and_bound(instance: Instance, options: SearchOptions) -> SearchOutcom
     try:
         with until(deadline):
             is_over = _clock(options, deadline)
-            exact_fit = interpolating(reduction, root, _EXACT_FIT * size, is_over)
+            exact_fit = find_exact_fit(reduction, root, _EXACT_FIT * size, is_over)
             if exact_fit is not None:
                 return SearchOutcome(exact_fit, 0.0, None, Counter({"nodes": 0}))
             grouped = group_columns(reduction)
@@ -54,7 +54,7 @@ def branch_and_bound(instance: Instance, options: SearchOptions) -> SearchOutcom
             problem = SearchProblem(instance, options.relaxation, options.branching, tolerances, incumbent.value)
             search = TreeSearch(problem, problem.explorers(grouped), options, incumbent, root, deadline)
             if options.checkpoint is not None and (state := options.checkpoint.load(root)) is not None:
-                search.resume(state, leaf(reduction, state.signs))
+                search.resume(state, solve_pattern(reduction, state.signs))
     except OutOfTime:  # before there is a tree: a checkpoint stays as it is
         return SearchOutcome(
             hasty_incumbent(reduction, options.start or root), reduction.rest, Status.TIME_LIMIT, Counter({"nodes": 0})
@@ -66,7 +66,7 @@ def _first_incumbent(grouped: GroupedProblem, root: SignPattern, options: Search
                      is_over: Callable[[], bool]) -> Incumbent:
     """Return a feasible solution to start from."""
     reduction, relaxed = grouped.reduction, grouped.point
-    native = isinstance(options.relaxation, ActiveSetRelaxation) and is_native(grouped)
+    native = isinstance(options.relaxation, ActiveSetRelaxation) and kernel_applies(grouped)
     candidates = [round_to_signs(relaxed, reduction.labels, root)]
     candidates += [options.start] if options.start is not None else []
     if native and len(root.undecided) <= _NO_LOCAL_SEARCH and options.time_limit is None and options.node_limit is None:

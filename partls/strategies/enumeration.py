@@ -19,7 +19,7 @@ from formulations.errors import InvalidInput
 from formulations.instance import Instance
 from formulations.rows.reduction import Reduction
 from formulations.signs import SignPattern
-from partls.explore.incumbents import hasty_incumbent, leaf
+from partls.explore.incumbents import hasty_incumbent, solve_pattern
 from partls.explore.subtree import Incumbent, Tolerances
 from partls.result import Solution, Status
 from partls.runtime.interrupts import Keyboard
@@ -151,7 +151,7 @@ class PatternSolver:
             if turn > 0:  # one is no reason to lose a block
                 self.check()
             pattern = SignPattern(tuple(block.patterns[i].tolist()))
-            solution = leaf(reduction, pattern, None if points is None else Incumbent(inf, points[i]))
+            solution = solve_pattern(reduction, pattern, None if points is None else Incumbent(inf, points[i]))
             bound = self._safe.value(solution.v, reduction.column_signs(pattern), solution.value)
             block.values[i], block.certified[i] = solution.value, max(bound, reduction.rest)
             if block.coefs is not None:
@@ -231,7 +231,7 @@ def _enumerate(instance: Instance, solver: PatternSolver, keep: str | int, max_g
     except (TimeoutError, OutOfTime):
         limit = Status.TIME_LIMIT
     if best is None or not best.value < inf:
-        best = leaf(reduction, SignPattern(tuple(s or 1 for s in solver._root.values)))
+        best = solve_pattern(reduction, SignPattern(tuple(s or 1 for s in solver._root.values)))
     if done < solver.n_patterns:
         lower = min(lower, _root_bound(solver, best.value))
     counts = Counter({"nodes": done, "leaves": done})
