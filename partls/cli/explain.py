@@ -18,7 +18,7 @@ from partls.cli.fit import Jobs
 from partls.cli.model_file import ModelFile
 from partls.cli.option_groups import unbundled
 from partls.cli.output import guarded, harmless, in_terminal, print_document, say, working
-from partls.cli.streams import tell
+from partls.cli.streams import print_stdout
 from partls.cli.training_data import TrainingData
 from partls.result import Result
 from partls.runtime.options import nonnegative, thread_count
@@ -74,7 +74,7 @@ def explain(
         reports[name] = report
         if report is not None and not as_json:
             lines = [] if name == "summary" else ["", name.replace("_", " ").capitalize()]
-            tell("\n".join([*lines, *map(harmless, str(report).split("\n"))]))
+            print_stdout("\n".join([*lines, *map(harmless, str(report).split("\n"))]))
 
     add("summary", summary)
     with working("certainty of the signs"):

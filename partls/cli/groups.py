@@ -20,7 +20,7 @@ from partls.cli.output import BAD_INPUT, Force, guarded, harmless, print_documen
 from partls.cli.output_paths import check_places
 from partls.cli.preparation import MISSING, Preparation
 from partls.cli.prepare import means_of
-from partls.cli.streams import tell
+from partls.cli.streams import print_stdout
 from partls.cli.tables import Table
 from partls.runtime.atomic_files import write_whole
 from partls.runtime.options import chosen
@@ -96,7 +96,7 @@ def init(
     if as_json:
         print_document({"groups": draft})
     elif out is None:
-        tell(_as_toml(draft, data, features.target).rstrip("\n"))
+        print_stdout(_as_toml(draft, data, features.target).rstrip("\n"))
     else:
         write_whole(out, _as_toml(draft, data, features.target))
         say_to_people(f"{_sizes(len(columns), draft)} written to {out}: edit them, then partls fit")
@@ -133,7 +133,7 @@ def check(
     if as_json:
         print_document({"ok": not problems, "problems": problems})
     elif not problems:
-        tell(harmless(f"{file}: {_sizes(len(coded.columns), groups)}: {_members_found(coded, groups)}"))
+        print_stdout(harmless(f"{file}: {_sizes(len(coded.columns), groups)}: {_members_found(coded, groups)}"))
     for problem in problems:
         say(f"- {problem}")
     if problems:

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from formulations.errors import PROBLEM, PartLSError
 from formulations.partition import Partition
-from partls.cli.streams import answerable, speaks_unicode, tell, telling, whisper
+from partls.cli.streams import answerable, print_stderr, print_stdout, speaks_unicode, telling
 from partls.explain.report import name as short
 from partls.result import PROVEN, Result, Status
 from partls.runtime.progress import bar
@@ -66,7 +66,7 @@ def harmless(text: str) -> str:
 
 def say(message: str) -> None:
     """Print a message on standard error: one line, and one more for each problem that it lists."""
-    whisper(PROBLEM.join(harmless(line) for line in message.split(PROBLEM)))
+    print_stderr(PROBLEM.join(harmless(line) for line in message.split(PROBLEM)))
 
 
 def say_to_people(message: str) -> None:
@@ -90,7 +90,7 @@ def working(what: str) -> Iterator[None]:
 
 def print_document(document: Any) -> None:
     """Print one JSON document on standard output."""
-    tell(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=not speaks_unicode(), default=_plain))
+    print_stdout(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=not speaks_unicode(), default=_plain))
 
 
 def finite(value: float) -> float | None:

@@ -13,7 +13,7 @@ from formulations.tolerances import OPTIMAL_GAP
 from partls.cli import data_options as source
 from partls.cli.option_groups import unbundled
 from partls.cli.output import guarded, print_document, say, working
-from partls.cli.streams import tell
+from partls.cli.streams import print_stdout
 from partls.verification import verify as check
 
 NOT_VERIFIED = 1
@@ -60,4 +60,4 @@ def verify(
     if as_json:
         print_document({"verified": True, **asdict(proved)})
     else:
-        tell(str(proved))
+        print_stdout(str(proved))

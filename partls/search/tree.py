@@ -29,7 +29,7 @@ from partls.parallel.pool import ExplorerPool, ThreadPool
 from partls.result import Status
 from partls.runtime.daemon_threads import GRACE, run_with_deadline
 from partls.runtime.progress import SearchProgress
-from partls.search.checkpoint import SearchState
+from partls.search.checkpoint import Snapshot
 from partls.search.frontier import Frontier, at_least
 from partls.search.options import SearchOptions, SearchOutcome
 from partls.search.window import window_and_budget
@@ -86,7 +86,7 @@ class TreeSearch:
         if self._native:
             self._budget = _BEST_FIRST_BUDGET if options.best_first else _DEPTH_FIRST_BUDGET
 
-    def resume(self, state: SearchState, incumbent: Incumbent) -> None:
+    def resume(self, state: Snapshot, incumbent: Incumbent) -> None:
         """Go on from where an earlier run has stopped; from the root, if that one was content with a wider gap."""
         self._incumbent = min(self._incumbent, incumbent, key=lambda found: found.value)
         self._counts, self._proved = Counter(state.counts), state.proved
@@ -101,7 +101,7 @@ class TreeSearch:
     def _save(self, *, now: bool = False) -> None:
         if self._options.checkpoint is not None:
             signs = round_to_signs(self._incumbent.v, self._labels, self._root)
-            state = SearchState(
+            state = Snapshot(
                 signs, self._closed, self._options.gap_tol, self._problem.relaxation.name == _STRONG_PENALTY,
                 self._proved, self._counts, self._all_open(),
             )
