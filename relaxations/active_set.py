@@ -20,11 +20,11 @@ from relaxations import kernel
 from relaxations.clock import check, factorisation, stop_flag
 from relaxations.diagonal import optimal_diagonal
 from relaxations.protocol import Bound, BoundStatus
-from relaxations.safe.least_squares import DEPENDENT_BOX, SafeBound
+from relaxations.safe.least_squares import DEPENDENT_BOUND, SafeBound
 from relaxations.sign_constrained import solve_signed
 
 if TYPE_CHECKING:
-    from relaxations.kernel.tableau import Problem
+    from relaxations.kernel.tableau import KernelProblem
 
 _OUTSIDE_TABLEAU = 1e-9  # of a column's norm: nearer to the others than this, a column starts outside the tableau
 _TIE = 1e-14  # of the target's norm: gradients (columns have norm about 1) closer than this are equal
@@ -61,14 +61,14 @@ class GroupedProblem:
         """Multiplications of one factorisation, or of as many pivots as there are columns."""
         return factorisation(*self.T.shape)
 
-    def box(self, upper: float) -> Floats:
+    def coef_bounds(self, upper: float) -> Floats:
         """Return a bound on each |v_j| over the solutions no worse than ``upper``."""
         if not self.passive.all():
-            return np.full(len(self.point), DEPENDENT_BOX * np.sqrt(self.size))
+            return np.full(len(self.point), DEPENDENT_BOUND * np.sqrt(self.size))
         reach = np.sqrt(np.maximum(-np.diag(self.T) * max(upper - self.floor, 0.0), 0.0))
         return np.asarray(np.abs(self.point) + reach)
 
-    def kernel_problem(self, upper: float, diagonal: Floats | None = None) -> Problem:
+    def kernel_problem(self, upper: float, diagonal: Floats | None = None) -> KernelProblem:
         """Return the kernel's data for a search among the solutions no worse than ``upper``."""
         tableau = kernel.tableau
         norm = float(np.sqrt(self.size))
@@ -76,9 +76,9 @@ class GroupedProblem:
         state[tableau.DIAGONAL] = np.diag(self.T)
         state[tableau.POINT] = self.point
         state[tableau.PASSIVE] = self.passive
-        problem: Problem = tableau.Problem(
-            self.R, self.z, self.reduction.rest, self.size, self.start, self.box(upper), self.T, state, self.floor,
-            ZERO_COEFFICIENT * norm, _TIE * norm, _COSTLY_RESIDUAL * self.floor, not self.passive.all(),
+        problem: KernelProblem = tableau.KernelProblem(
+            self.R, self.z, self.reduction.rest, self.size, self.start, self.coef_bounds(upper), self.T, state,
+            self.floor, ZERO_COEFFICIENT * norm, _TIE * norm, _COSTLY_RESIDUAL * self.floor, not self.passive.all(),
             np.zeros(len(self.point)) if diagonal is None else diagonal, diagonal is not None,
             stop_flag(self.work),
         )

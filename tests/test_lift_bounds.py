@@ -368,7 +368,7 @@ def test_the_box_of_the_improving_solutions_is_reached(seed: int) -> None:
         explained = float(np.square(A @ least).sum())  # which zero, the solution to improve on, leaves
         x = least + np.sign(least[i]) * np.sqrt(explained / inverse[i, i]) * inverse[i]
         assert np.square(A @ x - z).sum() + 0.5 == pytest.approx(problem.size)
-        assert abs(x[i]) <= inner.box[i] <= 1.02 * abs(x[i])
+        assert abs(x[i]) <= inner.coef_bounds[i] <= 1.02 * abs(x[i])
 
 
 def test_what_rounding_makes_definite_is_not_believed() -> None:

@@ -175,7 +175,7 @@ def explorer_of(case: Tiny, *, strengthened: bool, tolerance: float = 0.0) -> Co
     grouped = group_columns(instance_of(case).reduction)
     explorer = CompiledExplorer(grouped, StrongBranching(), Tolerances(tolerance, 0.0), grouped.size)
     if strengthened:
-        explorer.strengthen()
+        explorer.add_diagonal()
     return explorer
 
 
@@ -356,8 +356,8 @@ def test_the_box_of_the_improving_solutions_is_tight(upper: float) -> None:
     least = safe.least_squares
     floor = float(np.sum((reduction.R @ least - reduction.z) ** 2)) + reduction.rest
     reach = np.sqrt(scaled - floor) / np.linalg.norm(reduction.R, axis=0)
-    np.testing.assert_allclose(safe.box(scaled), np.abs(least) + reach, rtol=1e-8)
-    assert (safe.box(scaled) >= np.abs(least) + reach * (1 - 1e-12)).all()
+    np.testing.assert_allclose(safe.coef_bounds(scaled), np.abs(least) + reach, rtol=1e-8)
+    assert (safe.coef_bounds(scaled) >= np.abs(least) + reach * (1 - 1e-12)).all()
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -380,12 +380,12 @@ def test_the_box_of_dependent_columns_is_wide_and_the_penalty_narrows_it() -> No
     y = np.array([3.0, 1.0, 2.0, 0.0])
     plain = Instance(X, y, [0, 0, 1], fit_intercept=False).reduction
     assert SafeBound(plain).rank == 2
-    np.testing.assert_allclose(SafeBound(plain).box(1.0), 1e3 * np.linalg.norm(plain.z))
+    np.testing.assert_allclose(SafeBound(plain).coef_bounds(1.0), 1e3 * np.linalg.norm(plain.z))
     for penalty, largest in (("l1", 8.0 / 2.0), ("l2", np.sqrt(8.0 / 2.0))):  # eta |beta| or eta beta^2 up to 8
         instance = Instance(X, y, [0, 0, 1], fit_intercept=False, eta=2.0, penalty=penalty)
         reduction = instance.reduction
-        box = SafeBound(reduction).box(8.0 / reduction.scale)
-        coef = reduction.restore(box)[0]
+        bounds = SafeBound(reduction).coef_bounds(8.0 / reduction.scale)
+        coef = reduction.restore(bounds)[0]
         assert (np.abs(coef) <= largest * (1 + 1e-6)).all()
         if penalty == "l1":  # which leaves the columns dependent: nothing else bounds them
             np.testing.assert_allclose(np.abs(coef), largest, rtol=1e-6)

@@ -68,7 +68,7 @@ class CompiledExplorer:
         tally["closed by active-set"] = tally["prunes"] + tally["leaves"]
         return Exploration(incumbent, float(bounds[1]), left, tally)
 
-    def strengthen(self) -> Floats | None:
+    def add_diagonal(self) -> Floats | None:
         """From now on add up the rises of undecided groups: dearer to prepare, for trees that turn out large.
 
         Return the diagonal that does it, for explorers of the same problem elsewhere.

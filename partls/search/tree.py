@@ -223,7 +223,7 @@ class TreeSearch:
             self._strengthen_penalty()
             self._restart()
         elif isinstance(self._explorers.main, CompiledExplorer):
-            diagonal = run_with_deadline(self._explorers.main.strengthen, self._is_over)
+            diagonal = run_with_deadline(self._explorers.main.add_diagonal, self._is_over)
             self._problem = replace(self._problem, diagonal=diagonal)
         self._strengthened = True
         return None

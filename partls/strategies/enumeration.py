@@ -30,7 +30,7 @@ from relaxations.safe.least_squares import SafeBound
 from relaxations.sign_constrained import solve_signed
 
 if TYPE_CHECKING:
-    from relaxations.kernel.tableau import Problem
+    from relaxations.kernel.tableau import KernelProblem
 
 MAX_GROUPS = 24
 _BLOCK_GROUPS = 10  # patterns are solved 2^10 at a time: enough to amortise, little to hold
@@ -118,7 +118,7 @@ class PatternSolver:
             certified, best, kept, np.zeros(nodes.N_COUNTS, np.int64),
         )
         if not self._grouped.reliable:  # what is rounded in a gradient is priced by boxes no longer small
-            certified -= _GRADIENT * np.sqrt(values) * self._problem.box.sum()
+            certified -= _GRADIENT * np.sqrt(values) * self._problem.coef_bounds.sum()
         return Block(patterns, values, certified, kept if coefs else None, Incumbent(best[0], best[1:]))
 
     def _solve_plain(self, patterns: NDArray[np.int8]) -> Block:
@@ -169,7 +169,7 @@ def _by_value(incumbent: Incumbent) -> float:
     return incumbent.value
 
 
-def _without_columns(grouped: GroupedProblem) -> Problem:
+def _without_columns(grouped: GroupedProblem) -> KernelProblem:
     """Return the kernel's problem with every column held at zero, turned around as the enumeration reads it."""
     tableau = kernel.tableau
     Q = grouped.R.T @ grouped.R
@@ -177,7 +177,7 @@ def _without_columns(grouped: GroupedProblem) -> Problem:
     state[tableau.DIAGONAL] = -np.diag(Q)
     state[tableau.POINT] = grouped.R.T @ grouped.z
     state[tableau.PASSIVE] = 1.0
-    problem: Problem = grouped.kernel_problem(grouped.size)
+    problem: KernelProblem = grouped.kernel_problem(grouped.size)
     R, z = np.pad(grouped.R, ((0, -len(grouped.R) % 4), (0, 0))), np.pad(grouped.z, (0, -len(grouped.R) % 4))
     return problem._replace(R=R, z=z, T=-Q, state=state, tolerance=_ROUNDING * np.sqrt(grouped.size))
 

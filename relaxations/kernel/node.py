@@ -26,7 +26,7 @@ from relaxations.kernel.tableau import (
     PENDING_ROWS,
     POINT,
     STATE_ROWS,
-    Problem,
+    KernelProblem,
     copy_state,
     decide,
     materialise,
@@ -81,7 +81,7 @@ at_t = (problem_t, workspace_t, integer)  # problem, workspace, level
 trial_outcome_t = numba.types.Tuple((integer, integer, real))
 
 
-def make_workspace(problem: Problem, levels: int | None = None) -> Workspace:
+def make_workspace(problem: KernelProblem, levels: int | None = None) -> Workspace:
     """Return the memory of one search over this problem."""
     M = problem.R.shape[1]
     K = len(problem.start) - 1
@@ -105,8 +105,8 @@ def copy_signs(source: Any, target: Any) -> None:
 
 
 @compiled(trial_outcome_t, *at_t, integer, real, real, integer, integers, glue=True)
-def try_child(problem: Problem, ws: Workspace, level: int, k: int, sign: float, cutoff: float, slot: int, counts: Any
-              ) -> tuple[int, int, float]:
+def try_child(problem: KernelProblem, ws: Workspace, level: int, k: int, sign: float, cutoff: float, slot: int,
+              counts: Any) -> tuple[int, int, float]:
     """Bound the child that fixes group k, on pending pivots only; return (status, pending pivots, value).
 
     PRUNED is returned with a certified value at or above the cutoff, never on the tableau's word alone.
@@ -169,7 +169,7 @@ def settle(ws: Workspace, source: int, target: int, slot: int, n: int, value: fl
 
 
 @compiled(real, problem_t, matrix, signs_t, vector)
-def feasible_value(problem: Problem, S: Any, signs: Any, w: Any) -> float:
+def feasible_value(problem: KernelProblem, S: Any, signs: Any, w: Any) -> float:
     """Make the signs of S's point exact, in w, and return its error recomputed from R and z: an upper bound."""
     R = problem.R
     for k in range(signs.size):
@@ -200,7 +200,7 @@ def offer(value: float, w: Any, best: Any, bounds: Any) -> None:
 
 
 @compiled(real, *at_t, vector, vector, glue=True)
-def close_leaf(problem: Problem, ws: Workspace, level: int, best: Any, bounds: Any) -> float:
+def close_leaf(problem: KernelProblem, ws: Workspace, level: int, best: Any, bounds: Any) -> float:
     """Offer the sign-consistent point of a node as incumbent; return the node's certified bound."""
     S = ws.S[level]
     base, n = ws.base[level], ws.n_pending[level]

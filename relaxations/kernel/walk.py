@@ -26,7 +26,7 @@ from relaxations.kernel.node import (
 )
 from relaxations.kernel.pivoting import PRUNED, UNFINISHED, solve_node
 from relaxations.kernel.safe_bound import disjunction
-from relaxations.kernel.tableau import DIAGONAL, PASSIVE, POINT, Problem, problem_t
+from relaxations.kernel.tableau import DIAGONAL, PASSIVE, POINT, KernelProblem, problem_t
 
 MAX_VIOLATION, BOUND_SCORE = 0, 1  # how branching candidates are ranked
 CLOSED, FIXED, DESCENDED, BROKEN = 0, 1, 2, 3  # what came of branching
@@ -46,7 +46,7 @@ rules_t = numba.types.NamedTuple([integer, integer, real, real, real], Rules)
 
 
 @compiled(integer, *at_t, integer, integer)
-def rank_candidates(problem: Problem, ws: Workspace, level: int, ranking: int, n_wanted: int) -> int:
+def rank_candidates(problem: KernelProblem, ws: Workspace, level: int, ranking: int, n_wanted: int) -> int:
     """Sort the violated undecided groups, most promising first; return how many there are."""
     S = ws.S[level]
     n = 0
@@ -86,8 +86,8 @@ def cutoff_of(bounds: Any, rules: Rules) -> float:
 
 
 @compiled(integer, problem_t, rules_t, workspace_t, integer, integer, real, vector, integers, glue=True)
-def branch(problem: Problem, rules: Rules, ws: Workspace, level: int, n: int, only: float, bounds: Any, counts: Any
-           ) -> int:
+def branch(problem: KernelProblem, rules: Rules, ws: Workspace, level: int, n: int, only: float, bounds: Any,
+           counts: Any) -> int:
     """Try the signs of the best-ranked groups; return DESCENDED, FIXED (a sign, in place), CLOSED or BROKEN.
 
     A side that cannot improve fixes the other sign without branching. ``only`` (+1 or -1, else 0) is the one
@@ -138,7 +138,7 @@ def branch(problem: Problem, rules: Rules, ws: Workspace, level: int, n: int, on
 
 @compiled(integer, problem_t, rules_t, workspace_t, signs_t, vector, vector, integer, integers, signs_table, vector,
           entry=True)
-def walk(problem: Problem, rules: Rules, ws: Workspace, signs: Any, best: Any, bounds: Any, budget: int,
+def walk(problem: KernelProblem, rules: Rules, ws: Workspace, signs: Any, best: Any, bounds: Any, budget: int,
          counts: Any, open_signs: Any, open_values: Any) -> int:
     """Explore the subtree of ``signs`` depth-first; return how many open subtrees are left in ``open_signs``.
 

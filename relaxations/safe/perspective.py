@@ -59,7 +59,7 @@ class PerspectiveCertificate:
 
     @cached_property
     def _box(self) -> Floats:
-        return SafeBound(self.reduction).box(self._size)
+        return SafeBound(self.reduction).coef_bounds(self._size)
 
     @cached_property
     def _extended(self) -> tuple[Any, Any]:
