@@ -1,4 +1,4 @@
-"""What each problem proves: certified lower bounds at a node of the search, behind one protocol."""
+"""What each problem proves: safe lower bounds at a node of the search, behind one protocol."""
 
 from __future__ import annotations
 

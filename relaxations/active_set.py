@@ -160,11 +160,11 @@ class ActiveSetRelaxation:
 
 
 def quick_floor(grouped: GroupedProblem) -> float:
-    """Return a certified bound (reduced units) on every solution, near that of least squares: no factorisation."""
+    """Return a safe bound (reduced units) on every solution, near that of least squares: no factorisation."""
     problem = grouped.kernel_problem(grouped.size)._replace(stop=np.zeros(1, np.uint8))
     free, state = np.zeros(grouped.reduction.n_groups, np.int8), np.empty_like(problem.state)
-    certified = kernel.one_node.bound_node(problem, free, inf, state)[2]
-    return float(certified) if certified > grouped.reduction.rest else grouped.reduction.rest
+    safe = kernel.one_node.bound_node(problem, free, inf, state)[2]
+    return float(safe) if safe > grouped.reduction.rest else grouped.reduction.rest
 
 
 class OrthogonalBounder:
@@ -186,7 +186,7 @@ class OrthogonalBounder:
 
 
 class ActiveSetBounder:
-    """The bound by the compiled kernel, certified; by orthogonal factorisation where the kernel has too few digits.
+    """The safe bound by the compiled kernel; by orthogonal factorisation where the kernel has too few digits.
 
     Solves each node from the root, so that nodes may come in any order; the search itself goes from parent to
     child inside the kernel. Not to be shared between threads.
@@ -211,19 +211,19 @@ class ActiveSetBounder:
         return self._native
 
     def bound(self, signs: SignPattern, *, cutoff: float = inf) -> Bound:
-        """Return the bound of one node, stopping early once its certified value reaches the cutoff."""
+        """Return the bound of one node, stopping early once its safe value reaches the cutoff."""
         if not self._native:
             return self._orthogonal.bound(signs, cutoff=cutoff)
         began = time.perf_counter()
         red = self._reduction
         S = np.empty((kernel.tableau.STATE_ROWS, red.n_columns))
-        status, value, certified = kernel.one_node.bound_node(
+        status, value, safe = kernel.one_node.bound_node(
             self._problem._replace(stop=stop_flag(self._grouped.work)), np.array(signs.values, np.int8),
             cutoff / red.scale, S,
         )
         far = _SOLVED_AGAIN * value + _COSTLY_RESIDUAL * self._grouped.size
-        if status == kernel.pivoting.UNFINISHED or value - certified > far:
+        if status == kernel.pivoting.UNFINISHED or value - safe > far:
             return self._orthogonal.bound(signs, cutoff=cutoff)
         v = S[kernel.tableau.POINT] * S[kernel.tableau.PASSIVE]
         reached = BoundStatus.CUTOFF if status == kernel.pivoting.PRUNED else BoundStatus.OPTIMAL
-        return Bound(certified * red.scale, max(value, certified) * red.scale, v, reached, time.perf_counter() - began)
+        return Bound(safe * red.scale, max(value, safe) * red.scale, v, reached, time.perf_counter() - began)

@@ -204,7 +204,7 @@ def test_what_the_kernel_closes_is_certified(family: str, strengthened: bool) ->
                 assert closed == np.inf or is_below(closed * scale, truth, case)
                 n_closed += closed < np.inf
             boast = Subtree(signs, bound=10 * estimate + 1)  # an open subtree's own word is no certificate
-            assert is_below(explorer.certified(boast, 5 * truth / scale) * scale, truth, case)
+            assert is_below(explorer.safe_bound(boast, 5 * truth / scale) * scale, truth, case)
     assert n_closed > 30
 
 
@@ -218,7 +218,7 @@ def explored(explorer: CompiledExplorer, case: Tiny, budget: int) -> tuple[float
         best, lower = out.best, min(lower, out.closed)
         doubtful += [subtree for subtree in out.open if subtree.doubtful]
         todo += [subtree for subtree in out.open if not subtree.doubtful]
-    lower = min([lower, best.value, *(explorer.certified(subtree, best.value) for subtree in doubtful)])
+    lower = min([lower, best.value, *(explorer.safe_bound(subtree, best.value) for subtree in doubtful)])
     return best.value * reduction.scale, lower * reduction.scale, len(doubtful)
 
 

@@ -77,13 +77,13 @@ class CompiledExplorer:
         self._problem = self._grouped.kernel_problem(self._upper, diagonal)
         return diagonal
 
-    def certified(self, subtree: Subtree, upper: float) -> float:
-        """Return a certified bound of a subtree: from the kernel if it reaches ``upper``, else by factorisation.
+    def safe_bound(self, subtree: Subtree, upper: float) -> float:
+        """Return a safe bound of a subtree: from the kernel if it reaches ``upper``, else by factorisation.
 
         Once the time is up, that of the whole tree's relaxation, which is at hand.
         """
         try:
-            return self._certified(subtree, upper)
+            return self._safe_bound(subtree, upper)
         except OutOfTime:
             return self._floor
 
@@ -91,12 +91,12 @@ class CompiledExplorer:
     def _floor(self) -> float:
         return quick_floor(self._grouped)
 
-    def _certified(self, subtree: Subtree, upper: float) -> float:
+    def _safe_bound(self, subtree: Subtree, upper: float) -> float:
         exact = self._rules._replace(relative=0.0, rounding=0.0, zero=0.0)
         for slack in _CONFIRMED_TO if subtree.bound >= upper else ():
             claim = Incumbent(upper * (1.0 - slack), np.empty(0))
             confirmed = self._walk(exact, subtree, claim, 0, stop_flag(self._grouped.work)).closed
-            if confirmed < np.inf:  # closed at this cutoff, and so certified
+            if confirmed < np.inf:  # closed at this cutoff, by a safe bound
                 return confirmed
         signs = self._grouped.reduction.column_signs(subtree.signs)
         return self._safe.value(solve_signed(self._grouped.reduction, signs), signs, upper)

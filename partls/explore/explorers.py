@@ -57,7 +57,7 @@ class SearchProblem:
 
 @dataclass(frozen=True, eq=False)
 class Explorers:
-    """The explorer of a problem, and the one that settles what the compiled kernel could not certify."""
+    """The explorer of a problem, and the one that settles what the compiled kernel could not bound safely."""
 
     main: Explorer
     fallback: GenericExplorer

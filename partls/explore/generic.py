@@ -72,8 +72,8 @@ class GenericExplorer:
         out.open = stack
         return out
 
-    def certified(self, subtree: Subtree, upper: float) -> float:
-        """Return a certified bound of a subtree: the relaxation's own, or by orthogonal factorisation if better."""
+    def safe_bound(self, subtree: Subtree, upper: float) -> float:
+        """Return a safe bound of a subtree: the relaxation's own, or by orthogonal factorisation if better."""
         try:
             exact = self._exact(subtree.signs, upper, self._safe.least_squares)[0]
         except OutOfTime:
@@ -112,8 +112,8 @@ class GenericExplorer:
     def _claim(self, node: Subtree, bound: Bound) -> _Claim:
         """Return what is known of a node once it has been bounded: the better of its bound and its parent's.
 
-        An exact bounder's own number differs from its certificate by rounding alone: splitting further would not help,
-        so that number decides. The box is closed at the certified value, and the reported gap stays honest.
+        An exact bounder's own number differs from its safe bound by rounding alone: splitting further would not help,
+        so that number decides. The box is closed at the safe value, and the reported gap stays honest.
         """
         if not bound.status.trusted:
             return _Claim(node.bound, node.bound, "a parent's bound", trusted=False)
@@ -149,7 +149,7 @@ class GenericExplorer:
         check_claim(self._name, signs, claimed, rounded, self._size)
 
     def _bound(self, signs: SignPattern, cutoff: float, counts: Counter[str]) -> Bound:
-        """Return the relaxation's bound, counted; anything but a certified number proves nothing."""
+        """Return the relaxation's bound, counted; anything but a safe number proves nothing."""
         bound = ask(self._local.bounder, signs, cutoff=cutoff * self._reduction.scale, source=self._name)
         for part in bound.parts or (bound,):
             counts[f"bounds by {part.source}"] += 1
@@ -204,7 +204,7 @@ class GenericExplorer:
         return solution
 
     def _exact(self, signs: SignPattern, upper: float, start: Floats | None = None) -> tuple[float, Incumbent]:
-        """Return (certified bound, solution) of the sign-constrained least squares of a pattern."""
+        """Return (safe bound, solution) of the sign-constrained least squares of a pattern."""
         reduction = self._reduction
         column_signs = reduction.column_signs(signs)
         v = solve_signed(reduction, column_signs, start)
@@ -213,7 +213,7 @@ class GenericExplorer:
 
 
 def _close(value: float, out: Exploration, how: str, source: str) -> list[Subtree]:
-    """Close a node at its certified value; ``source`` is what proved it."""
+    """Close a node at its safe value; ``source`` is what proved it."""
     out.counts[how] += 1
     out.counts[f"closed by {source}"] += 1
     out.closed = min(out.closed, value)

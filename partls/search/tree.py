@@ -163,7 +163,7 @@ class TreeSearch:
             if self._is_over():
                 return True
             with until(self._deadline):
-                bound = self._explorers.main.certified(subtree, aim)
+                bound = self._explorers.main.safe_bound(subtree, aim)
             bound = max(bound, self._proved)  # as in the estimate it has to meet
             if self._gap_closed(bound):
                 closed = min(closed, bound)
@@ -353,7 +353,7 @@ class TreeSearch:
         deadline = min(
             time.perf_counter() + _CERTIFYING, self._end_of_time + FINISHING, self._keyboard.pressed_at + GRACE
         )
-        certified = self._explorers.main.certified
+        certified = self._explorers.main.safe_bound
         with until(deadline):
             for subtree in self._open:
                 if lower <= 0.0:  # a sum of squares and a penalty

@@ -1,4 +1,4 @@
-"""What the two lifted relaxations share: which solver comes first, where a lift is flat, and its certificate."""
+"""What the two lifted relaxations share: which solver comes first, where a lift is flat, and its safe bound."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from relaxations.sign_constrained import solve_signed
 _CLARABEL_ORDER, _CLARABEL_DEPENDENT = 20, 60  # of the lift: above it SCS is faster; it suffers from unbounded optima
 _DEEP = 1e-4  # least eigenvalue of A'A - N0 that needs no better N0: rounding costs a part of 1e-9
 _COUNTS = 1e-4  # of the largest: a diagonal entry of a direction that counts
-_SECOND_LOOK = 1e-6  # of the target's square: a solver's value this far above a certified one asks for a second look
+_SECOND_LOOK = 1e-6  # of the target's square: a solver's value this far above a safe one asks for a second look
 _EXPLAINED_SQUARE = 1e-18  # squared norm of a column (norm about 1) that the flat ones explain
 
 
@@ -82,8 +82,8 @@ def _set_aside_explained(problem: LiftedProblem, flat: NDArray[np.bool_]) -> Non
     flat[np.flatnonzero(~flat)[explained]] = True
 
 
-class LiftCertificate:
-    """Certified values of one lift of one instance, never below the cheap bound's.
+class LiftSafeBound:
+    """Safe values of one lift of one instance, never below the cheap bound's.
 
     ``problem`` states the lift under given column signs, ``guess`` interior multipliers of its root.
     """

@@ -20,7 +20,7 @@ from relaxations.kernel.compilation import (
     vector,
 )
 from relaxations.kernel.pivoting import PRUNED, dual_steps
-from relaxations.kernel.safe_bound import FITTED, SCRATCH_ROWS, certify
+from relaxations.kernel.safe_bound import FITTED, SCRATCH_ROWS, safe_bound
 from relaxations.kernel.tableau import (
     PASSIVE,
     PENDING_ROWS,
@@ -109,21 +109,21 @@ def try_child(problem: KernelProblem, ws: Workspace, level: int, k: int, sign: f
               counts: Any) -> tuple[int, int, float]:
     """Bound the child that fixes group k, on pending pivots only; return (status, pending pivots, value).
 
-    PRUNED is returned with a certified value at or above the cutoff, never on the tableau's word alone.
+    PRUNED is returned with a safe value at or above the cutoff, never on the tableau's word alone.
     """
     base = ws.base[level]
     S, T, U, C = ws.trial[slot], ws.T[base], ws.U[slot], ws.C[slot]
     counts[TRIALS] += 1
-    certified, limit = np.inf, cutoff
-    while True:  # a second time, to the end, if the certificate does not confirm the prune
+    safe, limit = np.inf, cutoff
+    while True:  # a second time, to the end, if the safe bound does not confirm the prune
         copy_state(ws.S[level], S)
         decide(problem, S, k, sign)
         status, n, value = dual_steps(problem, T, U, C, ws.n_pending[level], S, ws.value[level], limit)
         if status != PRUNED:
             return status, n, value
-        certified = certify(problem, T, ws.T_passive[base], U, C, n, S, ws.scratch)
-        if certified >= cutoff:
-            return PRUNED, n, certified
+        safe = safe_bound(problem, T, ws.T_passive[base], U, C, n, S, ws.scratch)
+        if safe >= cutoff:
+            return PRUNED, n, safe
         limit = np.inf
 
 
@@ -201,14 +201,14 @@ def offer(value: float, w: Any, best: Any, bounds: Any) -> None:
 
 @compiled(real, *at_t, vector, vector, glue=True)
 def close_leaf(problem: KernelProblem, ws: Workspace, level: int, best: Any, bounds: Any) -> float:
-    """Offer the sign-consistent point of a node as incumbent; return the node's certified bound."""
+    """Offer the sign-consistent point of a node as incumbent; return the node's safe bound."""
     S = ws.S[level]
     base, n = ws.base[level], ws.n_pending[level]
     U, C = ws.pending[level], ws.pending_c[level]
-    certified = certify(problem, ws.T[base], ws.T_passive[base], U, C, n, S, ws.scratch)
+    safe = safe_bound(problem, ws.T[base], ws.T_passive[base], U, C, n, S, ws.scratch)
     w = ws.scratch[FITTED]
     offer(feasible_value(problem, S, ws.signs[level], w), w, best, bounds)
-    return certified
+    return safe
 
 
 @compiled(numba.void, workspace_t, signs_t, integers)

@@ -48,7 +48,7 @@ from relaxations.kernel.tableau import (
     trial_t,
 )
 
-_ROUNDS = 50  # tableaus in a row before a pattern is left as it is, for its certificate to judge
+_ROUNDS = 50  # tableaus in a row before a pattern is left as it is, for its safe bound to judge
 _OWN_TABLEAU = 3  # levels between the nodes that get a tableau of their own at the latest
 
 
@@ -142,8 +142,8 @@ def solve_prefix(problem: KernelProblem, ws: Workspace, signs: Any) -> None:
 
 
 @compiled(numba.types.Tuple((real, real)), problem_t, matrix, matrix)
-def certified_value(problem: KernelProblem, S: Any, scratch: Any) -> tuple[float, float]:
-    """Return (squared error, certified lower bound) of a complete pattern, from R, z and S's point made feasible.
+def value_and_safe_bound(problem: KernelProblem, S: Any, scratch: Any) -> tuple[float, float]:
+    """Return (squared error, safe lower bound) of a complete pattern, from R, z and S's point made feasible.
 
     For any r: ``||Rv - z||^2 >= 2 r'z - r'r - 2 (R'r)'v``. With r the residual of a feasible point w, what the
     gradient R'r lacks to its sign is priced by the bound of its coefficient. ``(x + |x|) / 2`` is the
@@ -177,10 +177,10 @@ def certified_value(problem: KernelProblem, S: Any, scratch: Any) -> tuple[float
 
 
 @compiled(numba.void, problem_t, matrix, matrix, integer, vector, vector, vector, matrix)
-def record(problem: KernelProblem, S: Any, scratch: Any, leaf: int, values: Any, certified: Any, best: Any, coefs: Any
+def record(problem: KernelProblem, S: Any, scratch: Any, leaf: int, values: Any, safe_bounds: Any, best: Any, coefs: Any
            ) -> None:
-    """Write value, certified bound and (if wanted) coefficients of one complete pattern."""
-    values[leaf], certified[leaf] = certified_value(problem, S, scratch)
+    """Write value, safe bound and (if wanted) coefficients of one complete pattern."""
+    values[leaf], safe_bounds[leaf] = value_and_safe_bound(problem, S, scratch)
     w = scratch[FITTED]
     offer(values[leaf], w, best[1:], best[:1])
     if coefs.shape[0] > 0:
@@ -189,7 +189,7 @@ def record(problem: KernelProblem, S: Any, scratch: Any, leaf: int, values: Any,
 
 
 @compiled(numba.void, problem_t, workspace_t, signs_t, integers, vector, vector, vector, matrix, integers, entry=True)
-def complete_patterns(problem: KernelProblem, ws: Workspace, signs: Any, groups: Any, values: Any, certified: Any,
+def complete_patterns(problem: KernelProblem, ws: Workspace, signs: Any, groups: Any, values: Any, safe_bounds: Any,
                       best: Any, coefs: Any, counts: Any) -> None:
     """Solve all 2^m completions of ``signs`` over the undecided ``groups``.
 
@@ -200,9 +200,9 @@ def complete_patterns(problem: KernelProblem, ws: Workspace, signs: Any, groups:
     m = groups.size
     solve_prefix(problem, ws, signs)
     for b in range(values.size):
-        values[b], certified[b] = np.inf, -np.inf
+        values[b], safe_bounds[b] = np.inf, -np.inf
     if m == 0:
-        record(problem, ws.S[0], ws.scratch, 0, values, certified, best, coefs)
+        record(problem, ws.S[0], ws.scratch, 0, values, safe_bounds, best, coefs)
     sides = np.zeros(m + 1, np.int64)
     level, leaf = 0, 0
     while leaf < values.size and m > 0 and problem.stop[0] == 0:
@@ -213,7 +213,7 @@ def complete_patterns(problem: KernelProblem, ws: Workspace, signs: Any, groups:
         n = solve_child(problem, ws, level, groups[level], 1.0 - 2.0 * sides[level])
         sides[level] += 1
         if level == m - 1:
-            record(problem, ws.trial[SCRATCH], ws.scratch, leaf, values, certified, best, coefs)
+            record(problem, ws.trial[SCRATCH], ws.scratch, leaf, values, safe_bounds, best, coefs)
             leaf += 1
             continue
         if n != UNSOLVED:

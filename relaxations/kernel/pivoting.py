@@ -13,8 +13,8 @@ import numpy as np
 
 from relaxations.kernel.compilation import compiled, flag, integer, matrix, real, signs_t, vector
 from relaxations.kernel.safe_bound import (
-    certify,
     disjunction,
+    safe_bound,
 )
 from relaxations.kernel.tableau import (
     ACTIVE_SIGN,
@@ -176,9 +176,9 @@ def dual_steps(problem: KernelProblem, T: Any, U: Any, C: Any, n: int, S: Any, v
           matrix, glue=True)
 def solve_node(problem: KernelProblem, signs: Any, cutoff: float, T: Any, T_passive: Any, U: Any, C: Any, S: Any,
                scratch: Any) -> tuple[int, float, float]:
-    """Solve the node of ``signs`` from the root, in T and S; return (status, value, certified bound).
+    """Solve the node of ``signs`` from the root, in T and S; return (status, value, safe bound).
 
-    PRUNED is returned only if the certified bound has reached the cutoff; it is then the value too.
+    PRUNED is returned only if the safe bound has reached the cutoff; it is then the value too.
     """
     copy_state(problem.state, S)
     for i in range(S.shape[1]):
@@ -187,19 +187,19 @@ def solve_node(problem: KernelProblem, signs: Any, cutoff: float, T: Any, T_pass
     for k in range(signs.size):
         if signs[k] != 0:
             decide(problem, S, k, float(signs[k]))
-    value, certified, status = problem.value, -np.inf, UNFINISHED
+    value, safe, status = problem.value, -np.inf, UNFINISHED
     for _ in range(200):
         for a in range(S.shape[1]):
             T_passive[a] = S[PASSIVE, a]
         status, n, value = dual_steps(problem, T, U, C, 0, S, value, cutoff)
         if status != UNFINISHED:
-            certified = certify(problem, T, T_passive, U, C, n, S, scratch)
-        if status == PRUNED and certified >= cutoff:
-            return PRUNED, certified, certified
+            safe = safe_bound(problem, T, T_passive, U, C, n, S, scratch)
+        if status == PRUNED and safe >= cutoff:
+            return PRUNED, safe, safe
         materialise(T, T, U, C, n, S)
         if status == SOLVED or problem.stop[0] != 0:
             break
         cutoff = np.inf if status == PRUNED else cutoff
     for a in range(S.shape[1]):
         T_passive[a] = S[PASSIVE, a]
-    return status, value, certified
+    return status, value, safe

@@ -1,4 +1,4 @@
-"""Certified bounds inside the kernel: the tableau proposes, the triangular factor disposes.
+"""Safe bounds inside the kernel: the tableau proposes, the triangular factor disposes.
 
 No value leaves the kernel as a bound before it has been recomputed here from R and z alone.
 """
@@ -13,11 +13,11 @@ import numpy as np
 from relaxations.kernel.compilation import compiled, integer, matrix, real, vector
 from relaxations.kernel.tableau import ACTIVE_SIGN, PASSIVE, PASSIVE_SIGN, POINT, KernelProblem, problem_t
 
-_MARGIN = 1e-14  # rounding of a certified value, relative to the norms of the residual and of the data
+_MARGIN = 1e-14  # rounding of a safe value, relative to the norms of the residual and of the data
 _CORRECTIONS = 2  # refinements of a point whose optimality residual costs too much
 
 FITTED, GRADIENT, ERROR, MOVED, BEFORE = 0, 1, 2, 3, 4  # rows of scratch, given by the caller: allocating costs
-SCRATCH_ROWS = 5  # compile time in every function that certifies
+SCRATCH_ROWS = 5  # compile time in every function that takes safe bounds
 
 
 @compiled(real, matrix, vector, integer)
@@ -51,7 +51,7 @@ def disjunction(problem: KernelProblem, S: Any) -> float:
 
 @compiled(numba.types.Tuple((real, real)), problem_t, matrix, matrix)
 def dual_value(problem: KernelProblem, S: Any, scratch: Any) -> tuple[float, float]:
-    """Return (certified lower bound, price of the optimality residual) of the box of S, from R and z alone.
+    """Return (safe lower bound, price of the optimality residual) of the box of S, from R and z alone.
 
     For any r: ``||Rw - z||^2 >= 2 r'z - r'r - 2 (R'r)'w``. With r the residual of S's point, what the
     gradient R'r lacks to zero (undecided columns) or to its sign (decided ones) is priced by the bound of its
@@ -124,8 +124,9 @@ def correct(T: Any, base_passive: Any, U: Any, C: Any, n: int, S: Any, scratch: 
 
 
 @compiled(real, problem_t, matrix, vector, matrix, vector, integer, matrix, matrix)
-def certify(problem: KernelProblem, T: Any, base_passive: Any, U: Any, C: Any, n: int, S: Any, scratch: Any) -> float:
-    """Return a certified lower bound for the box of S, refining its point while the residual costs too much."""
+def safe_bound(problem: KernelProblem, T: Any, base_passive: Any, U: Any, C: Any, n: int, S: Any, scratch: Any
+               ) -> float:
+    """Return a safe lower bound for the box of S, refining its point while the residual costs too much."""
     value, price = dual_value(problem, S, scratch)
     for _ in range(_CORRECTIONS):
         if price <= problem.slack:

@@ -1,4 +1,4 @@
-"""The compiled depth-first search over sign patterns: trials on pending pivots, certified prunes, no Python."""
+"""The compiled depth-first search over sign patterns: trials on pending pivots, prunes by safe bounds, no Python."""
 
 from __future__ import annotations
 
@@ -142,8 +142,8 @@ def walk(problem: KernelProblem, rules: Rules, ws: Workspace, signs: Any, best: 
          counts: Any, open_signs: Any, open_values: Any) -> int:
     """Explore the subtree of ``signs`` depth-first; return how many open subtrees are left in ``open_signs``.
 
-    ``bounds`` is (best objective, lowest certified bound of what was closed); ``best`` its coefficients.
-    Boxes that could not be certified as closed are returned as open with ``open_values`` NaN: the caller
+    ``bounds`` is (best objective, lowest safe bound of what was closed); ``best`` its coefficients.
+    Boxes that could not be closed by a safe bound are returned as open with ``open_values`` NaN: the caller
     settles them by orthogonal factorisation.
     """
     n_open = 0
@@ -181,13 +181,13 @@ def walk(problem: KernelProblem, rules: Rules, ws: Workspace, signs: Any, best: 
                 counts[NODES] += 1
             if outcome != BROKEN:
                 continue
-        certified = -np.inf
+        safe = -np.inf
         if n == 0:
-            certified = close_leaf(problem, ws, level, best, bounds)
+            safe = close_leaf(problem, ws, level, best, bounds)
             counts[LEAVES] += 1
         closed = True
-        if certified >= cutoff_of(bounds, rules):
-            bounds[1] = min(bounds[1], certified)
+        if safe >= cutoff_of(bounds, rules):
+            bounds[1] = min(bounds[1], safe)
         else:
             copy_signs(ws.signs[level], open_signs[n_open])
             open_values[n_open] = np.nan

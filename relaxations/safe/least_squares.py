@@ -27,7 +27,7 @@ _REFINEMENTS = 3
 
 @dataclass(frozen=True, eq=False)
 class SafeBound:
-    """Certified bounds for one reduced problem.
+    """Safe bounds for one reduced problem.
 
     With independent columns the price of a residual e is exact: ``|e'v| <= |e'v_ls| + ||R^-T e|| sqrt(excess)``
     for every v whose error is within ``excess`` of the unconstrained one. With dependent columns coefficients
@@ -68,7 +68,7 @@ class SafeBound:
         return value
 
     def _evaluate(self, r: Any, signs: NDArray[np.int8], upper: float, largest: float) -> tuple[float, float]:
-        """Return (certified bound, price of the infeasible part) of the dual vector r, in the precision of r."""
+        """Return (safe bound, price of the infeasible part) of the dual vector r, in the precision of r."""
         red, R = self.reduction, self.reduction.R if r.dtype == np.float64 else self._extended
         price = self._price(infeasible_part(R.T @ r, signs, red.l1).astype(np.float64), upper, largest)
         square = float(r @ r) + red.rest

@@ -39,8 +39,8 @@ class _Group(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class PerspectiveCertificate:
-    """Certified bounds for one reduced problem and one D, block-diagonal with ``Q - D`` psd; D = 0 is allowed.
+class PerspectiveSafeBound:
+    """Safe bounds for one reduced problem and one D, block-diagonal with ``Q - D`` psd; D = 0 is allowed.
 
     With ``strengthen`` the penalty ``eta (sum_m |w_m|)^2`` stands beside D, which is then below the data part of Q.
     """
