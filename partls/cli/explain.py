@@ -50,10 +50,10 @@ def explain(
     """
     from partls import explain as explained
 
-    nonnegative("--within", within)
-    nonnegative("--bootstrap", bootstrap)
-    nonnegative("--time-limit", time_limit)
-    thread_count(n_jobs, "--n-jobs")
+    nonnegative("within", within)
+    nonnegative("bootstrap", bootstrap)
+    nonnegative("time_limit", time_limit)
+    thread_count(n_jobs)
     loaded = model_file.load(model)
     if loaded.preparation.target is None:
         raise InvalidInput(f"{model} was not written by partls fit: it does not say which column is the target")

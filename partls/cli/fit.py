@@ -84,11 +84,11 @@ class Search:
 
     def check(self) -> None:
         """Refuse what cannot be meant, before the rows are read."""
-        chosen("--method", self.method, _methods())
-        chosen("--relaxation", self.relaxation, _relaxations())
-        nonnegative("--time-limit", self.time_limit)
-        nonnegative("--gap", self.gap)
-        thread_count(self.n_jobs, "--n-jobs")
+        chosen("method", self.method, _methods())
+        chosen("relaxation", self.relaxation, _relaxations())
+        nonnegative("time_limit", self.time_limit)
+        nonnegative("gap", self.gap)
+        thread_count(self.n_jobs)
         if self.checkpoint is not None and self.method not in ("auto", "bnb"):
             raise InvalidInput(f"--checkpoint is for branch and bound, not for --method {self.method}")
 

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from formulations.errors import InvalidInput, counted
+from formulations.errors import InvalidInput, InvalidOption, counted
 from formulations.partition.placement import UNGROUPED, Extent, Groups
 from partls.cli import data_options as source
 from partls.cli.group_drafts import DRAFTS, by_column, by_correlation, by_prefix
@@ -79,9 +79,9 @@ def init(
 
         partls groups init houses.csv --target price --by prefix
     """
-    chosen("--by", by, DRAFTS)
+    chosen("by", by, DRAFTS)
     if not 0 <= threshold <= 1:
-        raise InvalidInput(f"--threshold {threshold} must be between 0 and 1")
+        raise InvalidOption("threshold", threshold, "must be between 0 and 1")
     check_places({"--out": out}, {"the data": data}, force=force)
     if out is not None and out.suffix.lower() != ".toml":
         raise InvalidInput(f"--out {out}: the draft is TOML; let the name end in .toml")
@@ -119,9 +119,9 @@ def check(
 
     Example: partls groups check houses.csv groups.toml --target price
     """
-    chosen("--ungrouped", ungrouped, UNGROUPED)
-    chosen("--encode", encode or "onehot", ["onehot"])
-    chosen("--missing", missing, MISSING)
+    chosen("ungrouped", ungrouped, UNGROUPED)
+    chosen("encode", encode or "onehot", ["onehot"])
+    chosen("missing", missing, MISSING)
     table = spelling.open(data)
     columns = features.of(table)
     coded, groups, problems = examined(

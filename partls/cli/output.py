@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from formulations.errors import PROBLEM, PartLSError
+from formulations.errors import PROBLEM, InvalidOption, PartLSError
 from formulations.partition import Partition
 from partls.cli.streams import answerable, print_stderr, print_stdout, speaks_unicode, telling
 from partls.explain.report import name as short
@@ -44,7 +44,7 @@ def guarded(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
             with answerable():
                 command(*args, **kwargs)
         except PartLSError as error:
-            say(f"error: {error}")
+            say(f"error: {message_of(error)}")
             raise typer.Exit(BAD_INPUT) from None
         except OSError as error:
             say(f"error: {error.filename or 'a file'} cannot be used ({error.strerror or error})")
@@ -57,6 +57,13 @@ def guarded(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
             raise typer.Exit(INTERRUPTED) from None
 
     return run
+
+
+def message_of(error: PartLSError) -> str:
+    """Return the message of an error; an option is spelled as on the command line."""
+    if isinstance(error, InvalidOption):
+        return f"--{error.option.replace('_', '-')} {error.value} {error.plain_reason}"
+    return str(error)
 
 
 def harmless(text: str) -> str:

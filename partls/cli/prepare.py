@@ -26,9 +26,9 @@ def prepare(
     missing: str = "error",
 ) -> Preparation:
     """Return the preparation of a table for fitting: a pass over it only if text or gaps ask for one."""
-    missing = chosen("--missing", missing, MISSING)
+    missing = chosen("missing", missing, MISSING)
     if encode is not None:
-        chosen("--encode", encode, ["onehot"])
+        chosen("encode", encode, ["onehot"])
     table.require([target], "--target")
     table.require([weights] if weights is not None else [], "--weights")
     table.require(drop, "--drop")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from formulations.data import Floats
-from formulations.errors import InvalidInput
+from formulations.errors import InvalidInput, InvalidOption
 from formulations.rows.equivalent_rows import Chunk, EquivalentRows, Moments, equivalent_rows
 from formulations.tolerances import ROUNDING
 from partls.cli.missing_values import Gaps
@@ -76,7 +76,7 @@ def read_rows(
     ``kept_for`` names an option that needs every row: with it, rows that would be folded are refused.
     """
     if not memory >= 0:
-        raise InvalidInput(f"--memory {memory} must be at least 0")
+        raise InvalidOption("memory", memory, "must be at least 0")
     with small_pages():
         return _read_rows(table, preparation, memory, kept_for)
 
