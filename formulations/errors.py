@@ -18,6 +18,29 @@ class InvalidInput(PartLSError, ValueError):  # noqa: N818
     """Data or an option that cannot be used; the message names the row, column or option and what to do."""
 
 
+class InvalidOption(InvalidInput):
+    """An option with a value that it cannot have; as text it reads as an argument in Python.
+
+    Attributes
+    ----------
+    option, value
+        The argument's name and what was given for it.
+    reason
+        What is wrong with the value, in Python's words.
+    plain_reason
+        The same where the value was not given in Python: on the command line there is no None, and no list.
+    """
+
+    def __init__(self, option: str, value: object, reason: str, plain_reason: str | None = None) -> None:
+        self.option, self.value, self.reason = option, value, reason
+        self.plain_reason = reason if plain_reason is None else plain_reason
+        super().__init__(option, value, reason, plain_reason)
+
+    def __str__(self) -> str:
+        """Return the message as Python spells the option and its value."""
+        return f"{self.option}={self.value!r} {self.reason}"
+
+
 class NotANumber(InvalidInput, TypeError):  # noqa: N818
     """A cell of a type that is no number."""
 

@@ -12,6 +12,7 @@ from formulations.data import Floats, as_matrix, as_vector, column_names
 from formulations.errors import InvalidInput, counted, suggestion
 from formulations.partition import Partition
 from formulations.rows.blocks import fold_blocks, in_blocks
+from formulations.rows.least_squares import LeastSquares
 from formulations.rows.reduction import Reduction, reduce
 from formulations.rows.residual import residual
 from formulations.strengths import Strengths
@@ -101,7 +102,7 @@ class Instance:
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Refuse changes after construction: solvers rely on cached reductions of this instance."""
-        if getattr(self, "_frozen", False) and name not in {"reduction", "_x_shift", "_y_shift"}:
+        if getattr(self, "_frozen", False) and name not in {"least_squares", "reduction"}:
             raise AttributeError(f"Instance is frozen: make a new one to change {name!r}")
         super().__setattr__(name, value)
 
@@ -180,32 +181,18 @@ class Instance:
         )
 
     @cached_property
+    def least_squares(self) -> LeastSquares:
+        """The rows, groups and penalties as the reduction takes them, with the shift of the rows."""
+        return LeastSquares.of(
+            self.X, self.y, self.sample_weight, self.partition, self.strengths,
+            fit_intercept=self.fit_intercept, penalize_intercept=self.penalize_intercept,
+            n_rows=self.n_rows,
+        )
+
+    @cached_property
     def reduction(self) -> Reduction:
         """The same problem on at most M + 1 rows, computed once."""
-        return reduce(self)
-
-    @property
-    def _intercept_is_group(self) -> bool:
-        """An L1-penalised intercept has a kink at zero: it needs a sign, so it stays as a group of one."""
-        return self.penalty == "l1" and self.strengths.intercept > 0
-
-    @property
-    def _shifted(self) -> bool:
-        return self.fit_intercept and not self._intercept_is_group
-
-    @cached_property
-    def _x_shift(self) -> Floats:
-        """Column means, rounded: any shift is exact because the intercept absorbs it; this one avoids cancellation."""
-        return np.asarray(self._mean_weights @ self.X) if self._shifted else np.zeros(self.n_columns)
-
-    @cached_property
-    def _y_shift(self) -> float:
-        return float(self._mean_weights @ self.y) if self._shifted else 0.0
-
-    @property
-    def _mean_weights(self) -> Floats:
-        weights = self.weights
-        return np.asarray(weights / weights.sum())
+        return reduce(self.least_squares)
 
 
 def _view(array: Floats) -> Floats:

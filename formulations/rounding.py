@@ -23,10 +23,8 @@ import numpy as np
 
 from formulations.data import Floats
 from formulations.instance import Instance
+from formulations.tolerances import PROVED, ROUNDING, ZERO
 
-ROUNDING = 1e-14  # of the size of its terms: the error of a residual
-ZERO = 1e-22  # of the target's squared norm: the search takes a smaller objective for zero
-PROVED = 1e-10  # of the objective: the search gives up what is not better by more
 _BLOCK = 1 << 17  # numbers worked on at once
 
 

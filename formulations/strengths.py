@@ -66,6 +66,11 @@ class Strengths:
         """Whether a group sum or the intercept is penalised."""
         return self.intercept > 0 or bool(self.groups.any())
 
+    @property
+    def intercept_has_sign(self) -> bool:
+        """Whether the intercept is penalised by L1: that has a kink at zero, so the intercept is a group of one."""
+        return self.kind == "l1" and self.intercept > 0
+
     def value(self, beta: Floats, coef: Floats, intercept: float) -> float:
         """Return the penalty of group sums, coefficients and intercept; a weight of zero counts nothing."""
         weights, sums = np.append(self.groups, self.intercept), np.append(beta, intercept)

@@ -16,9 +16,7 @@ from formulations.instance import Instance
 from formulations.rounding import Rounded, rounded
 from formulations.rows.residual import residual
 from formulations.signs import SignPattern
-
-ABSOLUTE_TOLERANCE = 1e-12  # of ||y||^2: an error below this is zero to working precision
-OPTIMAL_GAP = 1e-9  # relative gap below which a bound proves optimality
+from formulations.tolerances import ABSOLUTE_TOLERANCE, OPTIMAL_GAP, ROUNDING
 
 
 class Status(Enum):
@@ -213,7 +211,7 @@ def target_size(instance: Instance) -> float:
     """
     reduction = instance.reduction
     weighted = instance.y if instance.sample_weight is None else instance.y * instance.sample_weight
-    return float((reduction.z @ reduction.z + reduction.rest) * reduction.scale + 1e-14 * (weighted @ instance.y))
+    return float((reduction.z @ reduction.z + reduction.rest) * reduction.scale + ROUNDING * (weighted @ instance.y))
 
 
 def relative_gap(objective: float, lower_bound: float, size: float) -> float:

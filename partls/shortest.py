@@ -21,9 +21,10 @@ from scipy.optimize import nnls
 
 from formulations.data import Floats
 from formulations.rounding import rounded
-from formulations.rows.reduction import DEPENDENT, Reduction
+from formulations.rows.reduction import Reduction
 from formulations.signs import SignPattern
-from partls.explore.incumbents import leaf
+from formulations.tolerances import DEPENDENT
+from partls.explore.incumbents import solve_pattern
 from partls.explore.subtree import round_to_signs
 from partls.result import Result, kkt_residual
 from partls.runtime.blas_threads import single_threaded_blas
@@ -33,8 +34,8 @@ _STEPS, _HALVINGS = 100, 40  # of Newton's method; it needs about ten
 _DAMPING, _CAUTION = 1e-14, 1e-3  # of the mean squared row: a singular second derivative is no guide far away
 _PRICES = (1e-4, 1e-3, 1e-5)  # of length beside error, tried in turn where Newton's method had too few digits
 _FEW = 1000  # columns up to which that takes seconds at most
-_ROUNDING = 1e-13  # of the largest coefficient
-_SLACK = 1e-12  # of the objective: what a shorter solution may be worse beyond rounding
+_NO_COEFFICIENT = 1e-13  # of the largest coefficient
+_WORSE = 1e-12  # of the objective: what a shorter solution may be worse beyond rounding
 _OPTIMAL = 1e-9  # relative: what the equations and the length of an accepted solution may miss
 
 
@@ -65,7 +66,7 @@ def _shortest(result: Result, fixed: SignPattern) -> Result:
         signs = round_to_signs(v, reduction.labels, fixed)
         flipped = SignPattern((*signs.values[:k], -signs[k], *signs.values[k + 1 :]))
         try:
-            trial, its_gains = _shortest_for(result, leaf(reduction, flipped).v, flipped)
+            trial, its_gains = _shortest_for(result, solve_pattern(reduction, flipped).v, flipped)
         except OutOfTime:
             break
         if trial.rounded.vanishes and _length(trial) < _length(best):
@@ -116,7 +117,7 @@ def _shortest_for(result: Result, v: Floats, root: SignPattern) -> tuple[Result,
     rounding = rounded(instance, coef, intercept, objective).error + result.rounded.error
     # A wrong coefficient of 1e-7 costs 1e-14 only: what the objective does not see, its slope does.
     stationary = kkt_residual(instance, coef, intercept)
-    if objective > result.objective * (1 + _SLACK) + rounding or stationary > max(_OPTIMAL, _stationary(result)):
+    if objective > result.objective * (1 + _WORSE) + rounding or stationary > max(_OPTIMAL, _stationary(result)):
         return result, gains
     return replace(result, coef=coef, intercept=intercept, objective=objective), gains
 
@@ -145,7 +146,7 @@ def _scaled(A: Floats, b: Floats) -> tuple[Floats, Floats] | None:
         support = slopes > 0
         u = np.zeros(A.shape[1])
         u[support] = np.linalg.lstsq(A[:, support], b, rcond=DEPENDENT)[0]
-        u[np.abs(u) <= _ROUNDING * np.abs(u).max()] = 0.0
+        u[np.abs(u) <= _NO_COEFFICIENT * np.abs(u).max()] = 0.0
         bound = 2 * multipliers @ b - np.square(slopes[support]).sum()
         solves = u.min() >= 0 and np.linalg.norm(A @ u - b) <= _OPTIMAL * np.linalg.norm(b)
         if solves and u @ u - bound <= _OPTIMAL * (u @ u):

@@ -15,10 +15,11 @@ from formulations.data import Floats
 from formulations.errors import InvalidInput
 from formulations.instance import Instance
 from formulations.signs import SignPattern
+from formulations.tolerances import ABSOLUTE_TOLERANCE, OPTIMAL_GAP
 from partls.exact.doubt import Answer, Search, settled
-from partls.explore.incumbents import leaf
+from partls.explore.incumbents import solve_pattern
 from partls.explore.subtree import Incumbent, round_to_signs
-from partls.result import ABSOLUTE_TOLERANCE, OPTIMAL_GAP, Result, Status, relative_gap, target_size
+from partls.result import Result, Status, relative_gap, target_size
 from partls.runtime.blas_threads import single_threaded_blas
 from partls.runtime.interrupts import Keyboard, keyboard, raising
 from partls.runtime.options import a_priori_signs, nonnegative, seed_sequence, starting_signs, thread_count, writable
@@ -240,7 +241,7 @@ def _polish(instance: Instance, root: SignPattern, incumbent: Incumbent, deadlin
         return incumbent.v  # the residual is rounding alone already
     try:
         with until(deadline + FINISHING):
-            again = leaf(reduction, round_to_signs(incumbent.v, reduction.labels, root), incumbent)
+            again = solve_pattern(reduction, round_to_signs(incumbent.v, reduction.labels, root), incumbent)
     except OutOfTime:
         return incumbent.v
     return again.v if again.value <= incumbent.value * (1 + 1e-12) else incumbent.v

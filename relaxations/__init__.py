@@ -1,4 +1,4 @@
-"""What each problem proves: certified lower bounds at a node of the search, behind one protocol."""
+"""What each problem proves: safe lower bounds at a node of the search, behind one protocol."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from relaxations.protocol import Bound, Bounder, BoundStatus, Relaxation
 from relaxations.registry import MEMBERS, as_relaxation, named
 
 if TYPE_CHECKING:
-    from relaxations.comparison.compare import Comparison, compare
+    from relaxations.comparison.compare import compare
+    from relaxations.comparison.result import Comparison
     from relaxations.perspective import PerspectiveRelaxation
-    from relaxations.policies.switching import Adaptive, ByDepth, CheapThenStrong, Fixed
+    from relaxations.policies.adaptive import Adaptive
+    from relaxations.policies.by_depth import ByDepth
+    from relaxations.policies.cheap_then_strong import CheapThenStrong
+    from relaxations.policies.fixed import Fixed
     from relaxations.shor import BlockOnlyShorRelaxation, ShorRelaxation
     from relaxations.split_dnn import SplitDNNRelaxation
     from relaxations.strengthened import StrengthenedRelaxation
@@ -42,11 +46,11 @@ __all__ = [
 ]
 
 _LAZY = {
-    "Adaptive": "policies.switching",
-    "ByDepth": "policies.switching",
-    "CheapThenStrong": "policies.switching",
-    "Comparison": "comparison.compare",
-    "Fixed": "policies.switching",
+    "Adaptive": "policies.adaptive",
+    "ByDepth": "policies.by_depth",
+    "CheapThenStrong": "policies.cheap_then_strong",
+    "Comparison": "comparison.result",
+    "Fixed": "policies.fixed",
     "PerspectiveRelaxation": "perspective",
     "UnconstrainedRelaxation": "unconstrained",
     "compare": "comparison.compare",

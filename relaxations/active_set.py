@@ -13,24 +13,24 @@ from scipy.linalg import lapack, qr, solve_triangular
 
 from formulations.data import Floats
 from formulations.instance import Instance
-from formulations.rows.reduction import DEPENDENT, Reduction
+from formulations.rows.reduction import Reduction
 from formulations.signs import SignPattern
+from formulations.tolerances import DEPENDENT, ZERO_COEFFICIENT
 from relaxations import kernel
 from relaxations.clock import check, factorisation, stop_flag
 from relaxations.diagonal import optimal_diagonal
 from relaxations.nearness import MAX_COLUMNS, nearest
 from relaxations.protocol import Bound, BoundStatus
-from relaxations.safe.least_squares import DEPENDENT_BOX, SafeBound
+from relaxations.safe.least_squares import DEPENDENT_BOUND, SafeBound
 from relaxations.sign_constrained import solve_signed
 
 if TYPE_CHECKING:
-    from relaxations.kernel.tableau import Problem
+    from relaxations.kernel.tableau import KernelProblem
 
-_RANK_TOLERANCE = 1e-9  # of a column's norm: nearer to the others than this, a column starts outside the tableau
-_WRONG_SIGN = 1e-11  # of the target's norm: a coefficient (columns have norm about 1) below this is zero
+_OUTSIDE_TABLEAU = 1e-9  # of a column's norm: nearer to the others than this, a column starts outside the tableau
 _TIE = 1e-14  # of the target's norm: gradients (columns have norm about 1) closer than this are equal
-_LOOSE = 1e-9  # of the value: a kernel bound further than this below its own estimate is solved again
-_SLACK = 1e-11  # of the root's value: an optimality residual that costs more than this is refined
+_SOLVED_AGAIN = 1e-9  # of the value: a kernel bound further than this below its own estimate is solved again
+_COSTLY_RESIDUAL = 1e-11  # of the root's value: an optimality residual that costs more than this is refined
 _PLAINLY_INDEPENDENT = 1e4  # no need to look for dependent columns below this condition
 _MAX_CONDITION = 1e6  # the tableau is an inverse of Q = R'R: beyond this its square leaves too few digits
 
@@ -64,14 +64,14 @@ class GroupedProblem:
         """Multiplications of one factorisation, or of as many pivots as there are columns."""
         return factorisation(*self.T.shape)
 
-    def box(self, upper: float) -> Floats:
+    def coef_bounds(self, upper: float) -> Floats:
         """Return a bound on each |v_j| over the solutions no worse than ``upper``."""
         if not self.passive.all():
-            return np.full(len(self.point), DEPENDENT_BOX * np.sqrt(self.size))
+            return np.full(len(self.point), DEPENDENT_BOUND * np.sqrt(self.size))
         reach = np.sqrt(np.maximum(-np.diag(self.T) * max(upper - self.floor, 0.0), 0.0))
         return np.asarray(np.abs(self.point) + reach)
 
-    def kernel_problem(self, upper: float, diagonal: Floats | None = None) -> Problem:
+    def kernel_problem(self, upper: float, diagonal: Floats | None = None) -> KernelProblem:
         """Return the kernel's data for a search among the solutions no worse than ``upper``."""
         tableau = kernel.tableau
         norm = float(np.sqrt(self.size))
@@ -79,9 +79,9 @@ class GroupedProblem:
         state[tableau.DIAGONAL] = np.diag(self.T)
         state[tableau.POINT] = self.point
         state[tableau.PASSIVE] = self.passive
-        problem: Problem = tableau.Problem(
-            self.R, self.z, self.reduction.rest, self.size, self.start, self.box(upper), self.T, state, self.floor,
-            _WRONG_SIGN * norm, _TIE * norm, _SLACK * self.floor, not self.passive.all(),
+        problem: KernelProblem = tableau.KernelProblem(
+            self.R, self.z, self.reduction.rest, self.size, self.start, self.coef_bounds(upper), self.T, state,
+            self.floor, ZERO_COEFFICIENT * norm, _TIE * norm, _COSTLY_RESIDUAL * self.floor, not self.passive.all(),
             np.zeros(len(self.point)) if diagonal is None else diagonal, diagonal is not None,
             stop_flag(self.work),
         )
@@ -135,7 +135,7 @@ def _tableau(R: Floats, z: Floats, rounding: float
             return T, np.ones(M, bool), inverse @ z, condition, 1.0 / max(condition, 1.0)
     Q, F, pivots = qr(R, mode="economic", pivoting=True)
     left = np.abs(np.diag(F))
-    rank = int((left > _RANK_TOLERANCE).sum())
+    rank = int((left > _OUTSIDE_TABLEAU).sum())
     P, A = pivots[:rank], pivots[rank:]
     check(factorisation(*R.shape))
     inverse = solve_triangular(F[:rank, :rank], np.eye(rank)) if rank else np.zeros((0, 0))
@@ -170,11 +170,11 @@ class ActiveSetRelaxation:
 
 
 def quick_floor(grouped: GroupedProblem) -> float:
-    """Return a certified bound (reduced units) on every solution, near that of least squares: no factorisation."""
+    """Return a safe bound (reduced units) on every solution, near that of least squares: no factorisation."""
     problem = grouped.kernel_problem(grouped.size)._replace(stop=np.zeros(1, np.uint8))
     free, state = np.zeros(grouped.reduction.n_groups, np.int8), np.empty_like(problem.state)
-    certified = kernel.one_node.bound_node(problem, free, inf, state)[2]
-    return float(certified) if certified > grouped.reduction.rest else grouped.reduction.rest
+    safe = kernel.one_node.bound_node(problem, free, inf, state)[2]
+    return float(safe) if safe > grouped.reduction.rest else grouped.reduction.rest
 
 
 class OrthogonalBounder:
@@ -196,7 +196,7 @@ class OrthogonalBounder:
 
 
 class ActiveSetBounder:
-    """The bound by the compiled kernel, certified; by orthogonal factorisation where the kernel has too few digits.
+    """The safe bound by the compiled kernel; by orthogonal factorisation where the kernel has too few digits.
 
     Solves each node from the root, so that nodes may come in any order; the search itself goes from parent to
     child inside the kernel. Not to be shared between threads.
@@ -221,18 +221,19 @@ class ActiveSetBounder:
         return self._native
 
     def bound(self, signs: SignPattern, *, cutoff: float = inf) -> Bound:
-        """Return the bound of one node, stopping early once its certified value reaches the cutoff."""
+        """Return the bound of one node, stopping early once its safe value reaches the cutoff."""
         if not self._native:
             return self._orthogonal.bound(signs, cutoff=cutoff)
         began = time.perf_counter()
         red = self._reduction
         S = np.empty((kernel.tableau.STATE_ROWS, red.n_columns))
-        status, value, certified = kernel.one_node.bound_node(
+        status, value, safe = kernel.one_node.bound_node(
             self._problem._replace(stop=stop_flag(self._grouped.work)), np.array(signs.values, np.int8),
             cutoff / red.scale, S,
         )
-        if status == kernel.pivoting.UNFINISHED or value - certified > _LOOSE * value + _SLACK * self._grouped.size:
+        far = _SOLVED_AGAIN * value + _COSTLY_RESIDUAL * self._grouped.size
+        if status == kernel.pivoting.UNFINISHED or value - safe > far:
             return self._orthogonal.bound(signs, cutoff=cutoff)
         v = S[kernel.tableau.POINT] * S[kernel.tableau.PASSIVE]
         reached = BoundStatus.CUTOFF if status == kernel.pivoting.PRUNED else BoundStatus.OPTIMAL
-        return Bound(certified * red.scale, max(value, certified) * red.scale, v, reached, time.perf_counter() - began)
+        return Bound(safe * red.scale, max(value, safe) * red.scale, v, reached, time.perf_counter() - began)

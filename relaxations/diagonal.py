@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, eigvalsh
 
 from formulations.data import Floats
+from formulations.tolerances import SAFETY
 
-_SAFETY = 1e-6  # D is shrunk by this, against rounding in the largest eigenvalue
 _BARRIERS, _NEWTON_STEPS, _SHRINK = 12, 3, 0.4
 
 
@@ -22,7 +22,7 @@ def scale_below(D: Floats, inverse: Floats) -> Floats:
     """Return the largest multiple of D with ``Q - D`` positive semidefinite, from the inverse of Q."""
     root = np.sqrt(D)
     top = float(eigvalsh(root[:, None] * inverse * root, subset_by_index=[len(D) - 1, len(D) - 1])[0])
-    return np.asarray(D * ((1.0 - _SAFETY) / top))
+    return np.asarray(D * ((1.0 - SAFETY) / top))
 
 
 def group_rise(D: Floats, w: Floats, labels: NDArray[np.intp]) -> tuple[float, Floats]:

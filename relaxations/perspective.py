@@ -17,7 +17,7 @@ from formulations.signs import SignPattern
 from relaxations.conic.backend import Backend
 from relaxations.conic.curvature import Room, chosen, room
 from relaxations.conic.relaxation import ConicBounder
-from relaxations.safe.perspective import PerspectiveCertificate
+from relaxations.safe.perspective import PerspectiveSafeBound
 
 _KEPT = 0.05  # share of the root's D that a rescaled one keeps, so that decided groups have curvature as well
 
@@ -58,7 +58,7 @@ class PerspectiveRelaxation:
         strengthen = self._strengthened(instance)
         space = room(reduction.data_part if strengthen else reduction)
         D = chosen(instance, self.D, space, strengthen=strengthen)
-        root = PerspectiveCertificate(reduction, D, strengthen)
+        root = PerspectiveSafeBound(reduction, D, strengthen)
 
         def build(signs: SignPattern | None) -> Model:
             if not self.rescale:
@@ -67,11 +67,11 @@ class PerspectiveRelaxation:
             model = perspective(instance, here, signs, strengthen=strengthen, parametric=False)
             return replace(model, parameters={})  # good here only
 
-        def certify(model: Model, column_signs: NDArray[np.int8]) -> float:
+        def safe_bound(model: Model, column_signs: NDArray[np.int8]) -> float:
             safe = replace(root, D=_grown(D, column_signs == 0, space)) if self.rescale else root
             return safe.value(np.array(model.coefficients.value, dtype=np.float64), column_signs)
 
-        return ConicBounder(reduction, Backend(build, self.solvers, self.options), certify)
+        return ConicBounder(reduction, Backend(build, self.solvers, self.options), safe_bound)
 
     def _strengthened(self, instance: Instance) -> bool:
         """Return whether the penalty on the group sums stands beside D."""

@@ -1,4 +1,4 @@
-"""Bounds as certificates: what a relaxation returns, and the two protocols every relaxation follows."""
+"""Safe bounds: what a relaxation returns, and the two protocols every relaxation follows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class BoundStatus(Enum):
     """How a bound was obtained."""
 
     OPTIMAL = "optimal"  # the relaxation was solved, as far as its solver can tell
-    CUTOFF = "cutoff"  # stopped early: the certified value has passed the cutoff
+    CUTOFF = "cutoff"  # stopped early: the safe value has passed the cutoff
     INACCURATE = "inaccurate"  # solved roughly: not used to close a node
     UNBOUNDED = "unbounded"  # the relaxation has no minimum: it proves nothing and value is -inf
     FAILED = "failed"  # no useful answer: value is -inf and the node stays open
@@ -40,7 +40,7 @@ class Bound:
     Attributes
     ----------
     value
-        Certified: never above the true optimum under the signs, up to rounding of 1e-12 ||y||^2.
+        Safe: never above the true optimum under the signs, up to rounding of 1e-12 ||y||^2.
     estimate
         The solver's own number; may lie on either side and is never used to prune.
     coef
@@ -72,7 +72,7 @@ class Bounder(Protocol):
     """A relaxation compiled for one instance."""
 
     def bound(self, signs: SignPattern, *, cutoff: float = inf) -> Bound:
-        """Return a bound for the box of ``signs``; it may stop early once the certified value reaches ``cutoff``."""
+        """Return a bound for the box of ``signs``; it may stop early once the safe value reaches ``cutoff``."""
         ...
 
 

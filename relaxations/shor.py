@@ -1,4 +1,4 @@
-"""The Shor SDP as a certified bound, and the form that the paper prints, which has no minimum."""
+"""The Shor SDP as a safe bound, and the form that the paper prints, which has no minimum."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from formulations.builders.shor import product_signs, shor, shor_block_only_as_printed
 from formulations.instance import Instance
 from relaxations.conic.backend import Backend
-from relaxations.conic.lift import InteriorSearch, LiftCertificate, solvers_for
+from relaxations.conic.lift import InteriorSearch, LiftSafeBound, solvers_for
 from relaxations.conic.relaxation import ConicBounder
 from relaxations.safe.lift import LiftedProblem
 
@@ -56,8 +56,8 @@ class ShorRelaxation:
 
         solvers, options = self.solvers or solvers_for(reduction, M + 1), self.options
         backend = Backend(lambda signs: shor(instance, signs, cuts=self.cuts, parametric=False), solvers, options)
-        certificate = LiftCertificate(InteriorSearch(reduction, solvers, options), problem, np.zeros((M, M)))
-        return ConicBounder(reduction, backend, certificate)
+        safe_bound = LiftSafeBound(InteriorSearch(reduction, solvers, options), problem, np.zeros((M, M)))
+        return ConicBounder(reduction, backend, safe_bound)
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class BlockOnlyShorRelaxation:
     """minimise ``Q . A - 2 (R'z)'a + z'z + penalty``  s.t. ``[1 a_k'; a_k A_k]`` psd and ``A_k >= 0`` for each group.
 
     The SDP as the paper prints it: unbounded as soon as columns of two groups are not orthogonal. Here to show that;
-    it certifies nothing. Use :class:`ShorRelaxation`.
+    it proves nothing. Use :class:`ShorRelaxation`.
     """
 
     solvers: tuple[str, ...] = ("CLARABEL", "SCS")

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack, qr, solve_triangular
 
 from formulations.data import Floats
-from formulations.rows.reduction import DEPENDENT, Reduction
+from formulations.rows.reduction import Reduction
+from formulations.tolerances import DEPENDENT
 from relaxations.clock import check, check_ahead, factorisation
 
 _LARGE = 1e3  # of the target's norm: a coefficient (columns have norm about 1) that costs its row three digits

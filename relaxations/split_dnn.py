@@ -1,4 +1,4 @@
-"""The doubly nonnegative relaxation of the split coefficients as a certified bound: the strongest, and the dearest."""
+"""The doubly nonnegative relaxation of the split coefficients as a safe bound: the strongest, and the dearest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from formulations.builders.split_dnn import opposed_parts, split_dnn, split_part
 from formulations.data import Floats
 from formulations.instance import Instance
 from relaxations.conic.backend import Backend
-from relaxations.conic.lift import InteriorSearch, LiftCertificate, solvers_for
+from relaxations.conic.lift import InteriorSearch, LiftSafeBound, solvers_for
 from relaxations.conic.relaxation import ConicBounder
 from relaxations.safe.lift import LiftedProblem
 
@@ -54,8 +54,8 @@ class SplitDNNRelaxation:
 
         solvers, options = self.solvers or solvers_for(reduction, 2 * M + 1), self.options
         backend = Backend(lambda signs: split_dnn(instance, signs, parametric=False), solvers, options)
-        certificate = LiftCertificate(InteriorSearch(reduction, solvers, options), problem, _complementary(reduction.R))
-        return ConicBounder(reduction, backend, certificate)
+        safe_bound = LiftSafeBound(InteriorSearch(reduction, solvers, options), problem, _complementary(reduction.R))
+        return ConicBounder(reduction, backend, safe_bound)
 
 
 def _complementary(R: Floats) -> Floats:

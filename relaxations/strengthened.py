@@ -13,7 +13,7 @@ from formulations.rows.reduction import Reduction
 from formulations.signs import SignPattern
 from relaxations.active_set import OrthogonalBounder
 from relaxations.protocol import Bound, Bounder, BoundStatus
-from relaxations.safe.perspective import PerspectiveCertificate
+from relaxations.safe.perspective import PerspectiveSafeBound
 from relaxations.sign_constrained import signed_least_squares
 
 
@@ -41,7 +41,7 @@ class StrengthenedBounder:
     def __init__(self, reduction: Reduction) -> None:
         self._reduction = reduction
         n = reduction.n_columns
-        self._certificate = PerspectiveCertificate(reduction, np.zeros((n, n)), strengthen=True)
+        self._safe = PerspectiveSafeBound(reduction, np.zeros((n, n)), strengthen=True)
         penalty = reduction.penalty_rows
         self._target = np.append(reduction.data_part.z, np.zeros(len(penalty)))
         self._penalty = penalty
@@ -60,6 +60,6 @@ class StrengthenedBounder:
         v = np.zeros(len(column_signs))
         np.add.at(v, source, side * x)
         residual = A @ x - self._target
-        value = self._certificate.value(v, column_signs) * reduction.scale
+        value = self._safe.value(v, column_signs) * reduction.scale
         estimate = float(residual @ residual + data.rest) * reduction.scale
         return Bound(value, estimate, v, BoundStatus.OPTIMAL, time.perf_counter() - began)

@@ -15,9 +15,9 @@ from formulations.instance import Instance
 from formulations.rows.reduction import Reduction
 from formulations.signs import SignPattern
 from relaxations.conic.backend import Backend
-from relaxations.conic.relaxation import Certificate, ConicBounder
+from relaxations.conic.relaxation import ConicBounder, SafeBoundOf
 from relaxations.safe.least_squares import SafeBound
-from relaxations.safe.perspective import PerspectiveCertificate
+from relaxations.safe.perspective import PerspectiveSafeBound
 
 # Of the target's norm: a solver's coefficient (columns have norm about 1) at its bound. Which are, the solver leaves
 # open: each reading of its point proves something, and the best proof counts.
@@ -43,20 +43,20 @@ class UnconstrainedRelaxation:
         """Compile the QP once, its signs as parameters."""
         reduction = instance.reduction
         apart = self.strengthen and reduction.data_part is not reduction
-        certify = _strengthened(reduction) if apart else _plain(reduction)
+        safe_bound = _strengthened(reduction) if apart else _plain(reduction)
 
         def build(signs: SignPattern | None) -> Model:
             return quadratic(instance, signs, strengthen=apart, parametric=False)
 
-        return ConicBounder(reduction, Backend(build, self.solvers, self.options), certify)
+        return ConicBounder(reduction, Backend(build, self.solvers, self.options), safe_bound)
 
 
-def _plain(reduction: Reduction) -> Certificate:
-    """Return the certificate of the sign-constrained least squares."""
+def _plain(reduction: Reduction) -> SafeBoundOf:
+    """Return the safe bound of the sign-constrained least squares."""
     safe = SafeBound(reduction)
     size = float(reduction.z @ reduction.z) + reduction.rest
 
-    def certify(model: Model, column_signs: NDArray[np.int8]) -> float:
+    def safe_bound(model: Model, column_signs: NDArray[np.int8]) -> float:
         v = np.asarray(model.coefficients.value, dtype=np.float64)
 
         def proved(tiny: float) -> float:
@@ -65,10 +65,10 @@ def _plain(reduction: Reduction) -> Certificate:
 
         return max(proved(zero * float(np.sqrt(size))) for zero in _ZEROS)
 
-    return certify
+    return safe_bound
 
 
-def _strengthened(reduction: Reduction) -> Certificate:
-    """Return the certificate with the penalty apart: the perspective relaxation's, without any curvature."""
-    safe = PerspectiveCertificate(reduction, np.zeros((reduction.n_columns, reduction.n_columns)), strengthen=True)
+def _strengthened(reduction: Reduction) -> SafeBoundOf:
+    """Return the safe bound with the penalty apart: the perspective relaxation's, without any curvature."""
+    safe = PerspectiveSafeBound(reduction, np.zeros((reduction.n_columns, reduction.n_columns)), strengthen=True)
     return lambda model, signs: safe.value(np.array(model.coefficients.value, dtype=np.float64), signs)

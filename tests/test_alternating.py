@@ -104,7 +104,7 @@ def test_each_half_is_solved_and_neither_increases_the_objective(family: str) ->
             after = halves.split.value(v)
             assert after <= middle * (1 + NEVER_INCREASES) + slack / instance.reduction.scale
             columns = np.append(given_signs.values[: instance.n_groups], 0)[list(case.labels)]
-            if not instance._intercept_is_group:
+            if not instance.strengths.intercept_has_sign:
                 exact = sign_constrained(case.X, case.y, columns, labels=case.labels, **case.options).objective
                 assert after * instance.reduction.scale == same_optimum(exact, case.weighted_y)
 

@@ -27,7 +27,7 @@ from sklearn.exceptions import ConvergenceWarning
 import partls
 from partls import InvalidInput, SignPattern, Status
 from partls.explore.subtree import Subtree
-from partls.search.checkpoint import Checkpoint, SearchState
+from partls.search.checkpoint import Checkpoint, Snapshot
 from partls.verification.document import sealed
 from tests.families import FAMILIES
 from tests.strategies import Tiny
@@ -104,11 +104,11 @@ def test_a_checkpoint_is_written_once_per_interval(tmp_path: Path, monkeypatch: 
     written = []
     for clock in (1.0, 4.0, 6.0, 9.0, 10.0, 13.0, 19.5, 20.0, 35.0):
         checkpoint.path.unlink(missing_ok=True)
-        checkpoint.save(SearchState(SignPattern((1, 1)), inf, 1e-9, False, 0.0, Counter(), [Subtree(root)]))
+        checkpoint.save(Snapshot(SignPattern((1, 1)), inf, 1e-9, False, 0.0, Counter(), [Subtree(root)]))
         written += [clock] if checkpoint.path.exists() else []
     assert written == [9.0, 19.5, 35.0]
     checkpoint.path.unlink()
-    checkpoint.save(SearchState(SignPattern((1, 1)), inf, 1e-9, False, 0.0, Counter(), [Subtree(root)]), now=True)
+    checkpoint.save(Snapshot(SignPattern((1, 1)), inf, 1e-9, False, 0.0, Counter(), [Subtree(root)]), now=True)
     assert checkpoint.path.exists()
 
 
@@ -159,7 +159,7 @@ def test_of_runs_that_share_a_checkpoint_the_last_to_write_is_read(tmp_path: Pat
     instance, root = partls.Instance(np.eye(4), np.arange(4.0), [0, 0, 1, 1]), SignPattern.free(2)
     writers = [Checkpoint.of(tmp_path / "c", instance, root, 0.0) for _ in range(2)]
     states = [
-        SearchState(SignPattern((1, 1)), inf, 1e-9, False, 0.0, Counter(), [Subtree(root)] * n) for n in (3000, 50)
+        Snapshot(SignPattern((1, 1)), inf, 1e-9, False, 0.0, Counter(), [Subtree(root)] * n) for n in (3000, 50)
     ]
     over = threading.Event()
 

@@ -23,7 +23,7 @@ from formulations.errors import InvalidInput, PartLSError
 from partls import tree_size
 from relaxations import ActiveSetRelaxation, Bound, Bounder, BoundStatus, Fixed, UnconstrainedRelaxation, compare
 from relaxations.comparison import node_optimum as exact_search
-from relaxations.comparison.compare import Compared
+from relaxations.comparison.compared import Compared
 from relaxations.comparison.table import duration, number
 from tests.families import FAMILIES, correlated
 from tests.oracles import brute_force, sign_constrained
@@ -256,7 +256,7 @@ def test_the_table_shows_itself(instance: Instance, monkeypatch: pytest.MonkeyPa
             assert {column.heading, *map(column.show, comparison.rows)} <= set(re.split(r"\s{2,}|\n", capture.get()))
     page = comparison._repr_html_()
     assert page.count("<tr>") == 1 + len(comparison.rows)
-    frame = comparison.to_frame()
+    frame = comparison.to_pandas()
     assert list(frame["bound"]) == [row.bound for row in comparison.rows]
     assert {"relaxation", "depth", "gap_closed", "seconds", "status"} <= set(frame.columns)
 
@@ -269,7 +269,7 @@ def test_the_table_shows_itself(instance: Instance, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(builtins, "__import__", without_pandas)
     with pytest.raises(PartLSError, match="needs pandas"):
-        comparison.to_frame()
+        comparison.to_pandas()
 
 
 def test_html_is_escaped(instance: Instance) -> None:
@@ -325,7 +325,7 @@ def test_tree_sizes_are_those_of_the_search(instance: Instance) -> None:
     assert refused.status == "failed (InvalidInput: solver 'X' is not installed)"
     assert "active-set" in generic.closed
     assert "nodes closed by" in str(trees)
-    assert list(trees.to_frame()["nodes"]) == [row.nodes for row in trees.rows]
+    assert list(trees.to_pandas()["nodes"]) == [row.nodes for row in trees.rows]
 
 
 def test_a_search_under_a_limit_is_a_row_that_says_so() -> None:

@@ -129,13 +129,13 @@ def test_every_bound_is_below_the_optimum_of_its_pattern(make: Callable[[int], T
 
 def test_only_what_may_be_kept_is_solved_again(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[object] = []
-    solve = enumeration.leaf
+    solve = enumeration.solve_pattern
 
     def counted(*arguments: object) -> object:
         calls.append(arguments)
         return solve(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(enumeration, "leaf", counted)
+    monkeypatch.setattr(enumeration, "solve_pattern", counted)
     case = wide(0, n_rows=60, n_columns=110, n_groups=8)
     solved_again = {}
     for keep in ("best", 5, "all"):

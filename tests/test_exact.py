@@ -18,7 +18,7 @@ import partls
 from formulations import SignPattern
 from formulations.rows.reduction import Reduction
 from partls.explore.compiled import CompiledExplorer
-from partls.explore.incumbents import leaf
+from partls.explore.incumbents import solve_pattern
 from partls.explore.subtree import Incumbent
 from partls.search import tree
 from partls.strategies import branch_and_bound
@@ -40,7 +40,7 @@ VARIANTS = [
 def worst_start(reduction: Reduction, root: SignPattern) -> Incumbent:
     """Return the worse of two complete patterns within the root: an incumbent that prunes next to nothing."""
     patterns = [SignPattern(tuple(s or sign for s in root)) for sign in (1, -1)]
-    return max((leaf(reduction, pattern) for pattern in patterns), key=lambda incumbent: incumbent.value)
+    return max((solve_pattern(reduction, pattern) for pattern in patterns), key=lambda incumbent: incumbent.value)
 
 
 def make_hard(patch: pytest.MonkeyPatch) -> None:

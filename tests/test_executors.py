@@ -20,7 +20,7 @@ import pytest
 
 import partls
 from benchmarks.schedule import Recorder, Step, enlarged, replay
-from formulations.rows.equivalent_rows import compact
+from formulations.compact import compact
 from partls import InvalidInput, Status, WorkersLost
 from partls.parallel import remote_pool
 from partls.parallel import remote_worker as worker

@@ -334,7 +334,7 @@ def test_threads_of_blas_change_no_sign_and_no_digit() -> None:
 
 
 @pytest.mark.parametrize(("place", "work"), [
-    ("partls.search.trace.leaf", lambda X, y: trace_search(Instance(X, y, [0, 0, 1, 1]))),
+    ("partls.search.trace.solve_pattern", lambda X, y: trace_search(Instance(X, y, [0, 0, 1, 1]))),
     ("partls.shortest._shortest_for", lambda X, y: partls.PartLSRegressor([0, 0, 1, 1]).fit(X, y)),
     (
         "partls.strategies.branch_and_bound._first_incumbent",

@@ -29,7 +29,8 @@ from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 import partls
 import relaxations
 from formulations import Instance
-from formulations.rows.equivalent_rows import compact, equivalent_rows
+from formulations.compact import compact
+from formulations.rows.equivalent_rows import equivalent_rows
 from formulations.rows.reweighted_blocks import draw_counts
 from partls import InvalidInput, PartLSRegressor, PartLSRegressorCV
 from partls.explain import bootstrap

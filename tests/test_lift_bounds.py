@@ -152,11 +152,11 @@ def corruptions(rng: np.random.Generator, dual: np.ndarray) -> Iterator[np.ndarr
     yield np.where(rng.random(dual.shape) < 0.2, inf, dual)
 
 
-def certified_with(bounder: ConicBounder, model: Model, signs: SignPattern, duals: dict[str, np.ndarray]) -> float:
+def safe_bound_with(bounder: ConicBounder, model: Model, signs: SignPattern, duals: dict[str, np.ndarray]) -> float:
     constraints: Any = model.constraints
     for name, dual in duals.items():
         constraints[name].dual_variables[0].save_value(dual)
-    return bounder.certify(model, bounder.reduction.column_signs(signs)) * bounder.reduction.scale
+    return bounder.safe_bound(model, bounder.reduction.column_signs(signs)) * bounder.reduction.scale
 
 
 @both
@@ -175,9 +175,9 @@ def test_corrupted_duals_still_certify_something_true(name: str, family: str) ->
             for name, constraint in model.constraints.items()
             if name in ("pairs", "opposed")
         }
-        assert certified_with(bounder, model, signs, honest) <= optima[signs] + VANISHING * size
+        assert safe_bound_with(bounder, model, signs, honest) <= optima[signs] + VANISHING * size
         for broken in zip(*(corruptions(rng, dual) for dual in honest.values()), strict=True):
-            corrupted = certified_with(bounder, model, signs, dict(zip(honest, broken, strict=True)))
+            corrupted = safe_bound_with(bounder, model, signs, dict(zip(honest, broken, strict=True)))
             assert corrupted <= optima[signs] + VANISHING * size
             assert corrupted >= cheap.bound(signs).value - VANISHING * size  # a number, whatever the duals
 
@@ -368,7 +368,7 @@ def test_the_box_of_the_improving_solutions_is_reached(seed: int) -> None:
         explained = float(np.square(A @ least).sum())  # which zero, the solution to improve on, leaves
         x = least + np.sign(least[i]) * np.sqrt(explained / inverse[i, i]) * inverse[i]
         assert np.square(A @ x - z).sum() + 0.5 == pytest.approx(problem.size)
-        assert abs(x[i]) <= inner.box[i] <= 1.02 * abs(x[i])
+        assert abs(x[i]) <= inner.coef_bounds[i] <= 1.02 * abs(x[i])
 
 
 def test_what_rounding_makes_definite_is_not_believed() -> None:

@@ -16,7 +16,7 @@ from benchmarks.methods.rational_enumeration import RationalEnumeration
 from formulations import Instance, SignPattern
 from partls.explore.branching import StrongBranching
 from partls.explore.compiled import CompiledExplorer
-from partls.explore.incumbents import leaf
+from partls.explore.incumbents import solve_pattern
 from partls.explore.subtree import Incumbent, Subtree, Tolerances
 from partls.strategies.enumeration import PatternSolver
 from relaxations import ActiveSetRelaxation, BoundStatus
@@ -175,7 +175,7 @@ def explorer_of(case: Tiny, *, strengthened: bool, tolerance: float = 0.0) -> Co
     grouped = group_columns(instance_of(case).reduction)
     explorer = CompiledExplorer(grouped, StrongBranching(), Tolerances(tolerance, 0.0), grouped.size)
     if strengthened:
-        explorer.strengthen()
+        explorer.add_diagonal()
     return explorer
 
 
@@ -204,21 +204,21 @@ def test_what_the_kernel_closes_is_certified(family: str, strengthened: bool) ->
                 assert closed == np.inf or is_below(closed * scale, truth, case)
                 n_closed += closed < np.inf
             boast = Subtree(signs, bound=10 * estimate + 1)  # an open subtree's own word is no certificate
-            assert is_below(explorer.certified(boast, 5 * truth / scale) * scale, truth, case)
+            assert is_below(explorer.safe_bound(boast, 5 * truth / scale) * scale, truth, case)
     assert n_closed > 30
 
 
 def explored(explorer: CompiledExplorer, case: Tiny, budget: int) -> tuple[float, float, int]:
     """Run the compiled search to its end from a bad start: (optimum, lower bound, boxes the kernel left in doubt)."""
     reduction = instance_of(case).reduction
-    best, lower = leaf(reduction, SignPattern((1,) * case.n_groups)), np.inf
+    best, lower = solve_pattern(reduction, SignPattern((1,) * case.n_groups)), np.inf
     doubtful, todo = [], [Subtree(SignPattern.free(case.n_groups))]
     while todo:
         out = explorer.explore(todo.pop(), best, budget, GO_ON)
         best, lower = out.best, min(lower, out.closed)
         doubtful += [subtree for subtree in out.open if subtree.doubtful]
         todo += [subtree for subtree in out.open if not subtree.doubtful]
-    lower = min([lower, best.value, *(explorer.certified(subtree, best.value) for subtree in doubtful)])
+    lower = min([lower, best.value, *(explorer.safe_bound(subtree, best.value) for subtree in doubtful)])
     return best.value * reduction.scale, lower * reduction.scale, len(doubtful)
 
 
@@ -356,8 +356,8 @@ def test_the_box_of_the_improving_solutions_is_tight(upper: float) -> None:
     least = safe.least_squares
     floor = float(np.sum((reduction.R @ least - reduction.z) ** 2)) + reduction.rest
     reach = np.sqrt(scaled - floor) / np.linalg.norm(reduction.R, axis=0)
-    np.testing.assert_allclose(safe.box(scaled), np.abs(least) + reach, rtol=1e-8)
-    assert (safe.box(scaled) >= np.abs(least) + reach * (1 - 1e-12)).all()
+    np.testing.assert_allclose(safe.coef_bounds(scaled), np.abs(least) + reach, rtol=1e-8)
+    assert (safe.coef_bounds(scaled) >= np.abs(least) + reach * (1 - 1e-12)).all()
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -380,12 +380,12 @@ def test_the_box_of_dependent_columns_is_wide_and_the_penalty_narrows_it() -> No
     y = np.array([3.0, 1.0, 2.0, 0.0])
     plain = Instance(X, y, [0, 0, 1], fit_intercept=False).reduction
     assert SafeBound(plain).rank == 2
-    np.testing.assert_allclose(SafeBound(plain).box(1.0), 1e3 * np.linalg.norm(plain.z))
+    np.testing.assert_allclose(SafeBound(plain).coef_bounds(1.0), 1e3 * np.linalg.norm(plain.z))
     for penalty, largest in (("l1", 8.0 / 2.0), ("l2", np.sqrt(8.0 / 2.0))):  # eta |beta| or eta beta^2 up to 8
         instance = Instance(X, y, [0, 0, 1], fit_intercept=False, eta=2.0, penalty=penalty)
         reduction = instance.reduction
-        box = SafeBound(reduction).box(8.0 / reduction.scale)
-        coef = reduction.restore(box)[0]
+        bounds = SafeBound(reduction).coef_bounds(8.0 / reduction.scale)
+        coef = reduction.restore(bounds)[0]
         assert (np.abs(coef) <= largest * (1 + 1e-6)).all()
         if penalty == "l1":  # which leaves the columns dependent: nothing else bounds them
             np.testing.assert_allclose(np.abs(coef), largest, rtol=1e-6)

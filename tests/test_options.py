@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import tracemalloc
+from collections.abc import Callable
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
@@ -13,8 +15,11 @@ import pytest
 
 import partls
 from formulations import Instance, SignPattern, subset_sum
+from formulations.errors import InvalidOption
 from partls import InvalidInput, Status
+from partls.cli.output import message_of
 from partls.explore.branching import RULES, BranchingRule, StrongBranching, branching_rule
+from partls.runtime.options import chosen, nonnegative, thread_count
 from relaxations import ActiveSetRelaxation
 from tests.families import FAMILIES, correlated, integers, overdetermined, singletons
 from tests.oracles import brute_force
@@ -303,3 +308,20 @@ def test_the_alternation_has_no_proof_and_no_state_to_write(name: str, tmp_path:
     with pytest.raises(InvalidInput, match=f'{name} is for {exact}: use method="bnb"'):
         partls.solve([[1.0], [2.0]], [1.0, 2.0], ["a"], method="alternating", **{name: tmp_path / "file"})
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("check", "python", "command"), [
+    (lambda: nonnegative("time_limit", -1.0), "time_limit=-1.0 must be None or a number >= 0",
+     "--time-limit -1.0 must be a number >= 0"),
+    (lambda: chosen("method", "bnbb", ["bnb", "auto"]),
+     "method='bnbb' is not one of ['bnb', 'auto']; did you mean \"bnb\"?",
+     '--method bnbb is not one of bnb, auto; did you mean "bnb"?'),
+    (lambda: thread_count(0), "n_jobs=0 must be a whole number other than 0 (-1: one thread per core)",
+     "--n-jobs 0 must be a whole number other than 0 (-1: one thread per core)"),
+], ids=["limit", "word", "threads"])
+def test_a_refused_option_is_spelled_as_it_was_given(check: Callable[[], Any], python: str, command: str) -> None:
+    with pytest.raises(InvalidOption) as caught:
+        check()
+    again = pickle.loads(pickle.dumps(caught.value))  # as it comes from another process
+    for error in (caught.value, again):
+        assert (str(error), message_of(error)) == (python, command)

@@ -14,7 +14,7 @@ import partls
 from formulations import Instance, InvalidInput, SignPattern, best_curvature, perspective, shor
 from relaxations import ActiveSetRelaxation, BoundStatus, PerspectiveRelaxation, Relaxation, UnconstrainedRelaxation
 from relaxations.conic.curvature import CHOICES, chosen, room
-from relaxations.safe.perspective import PerspectiveCertificate
+from relaxations.safe.perspective import PerspectiveSafeBound
 from tests.families import DEPENDENT, FAMILIES, correlated, overdetermined
 from tests.oracles import brute_force
 from tests.strategies import Tiny
@@ -123,7 +123,7 @@ def test_any_vector_certifies(family: str, strengthen: bool) -> None:
     space = room(reduction.data_part if strengthen else reduction)
     D = chosen(case.instance, "bj", space, strengthen=strengthen)
     for curvature in (D, rng.uniform() * D, np.zeros_like(D)):
-        safe = PerspectiveCertificate(reduction, curvature, strengthen)
+        safe = PerspectiveSafeBound(reduction, curvature, strengthen)
         for signs in case.nodes(6):
             exact = ActiveSetRelaxation().prepare(case.instance).bound(signs).coef
             for spread in (0.0, 1e-9, 1e-3, 1.0):
@@ -299,7 +299,7 @@ def test_a_group_of_singular_curvature_is_priced_without_the_ridge() -> None:
     reduction = Instance(rng.normal(size=(9, 3)), rng.normal(size=9), [0, 0, 1]).reduction
     D = np.zeros((3, 3))
     D[:2, :2] = np.outer([0.6, 0.3], [0.6, 0.3])
-    safe, w = PerspectiveCertificate(reduction, D), np.array([1.0, 0.5])
+    safe, w = PerspectiveSafeBound(reduction, D), np.array([1.0, 0.5])
     group = safe._groups[0]
     depth = safe._depth(group, (2 * group.E @ w).astype(np.longdouble))
     assert depth == pytest.approx(float(w @ group.E @ w), rel=1e-14)

@@ -18,7 +18,7 @@ from formulations import Instance, SignPattern
 from partls import Status
 from partls.explore.branching import RULES, BoundScore, MaxViolation, StrongBranching, number_of_candidates
 from partls.explore.generic import GenericExplorer
-from partls.explore.incumbents import leaf
+from partls.explore.incumbents import solve_pattern
 from partls.explore.subtree import Incumbent, violations
 from partls.strategies import branch_and_bound
 from relaxations import ActiveSetRelaxation, Bound, Bounder, BoundStatus, Relaxation
@@ -153,7 +153,7 @@ def no_luck(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def bad(grouped: Any, root: SignPattern, *_: Any) -> Incumbent:
         sides = [SignPattern(tuple(s or sign for s in root)) for sign in (1, -1)]
-        return max((leaf(grouped.reduction, side) for side in sides), key=lambda incumbent: incumbent.value)
+        return max((solve_pattern(grouped.reduction, side) for side in sides), key=lambda incumbent: incumbent.value)
 
     monkeypatch.setattr(branch_and_bound, "_first_incumbent", bad)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formulations import Instance
-from formulations.rows.reduction import fold
+from formulations.rows.fold import fold
 from tests.oracles import brute_force
 from tests.strategies import Tiny, instances
 from tests.tolerances import COEFFICIENTS, REDUCTION, TRIANGLE, same_optimum

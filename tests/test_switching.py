@@ -15,7 +15,7 @@ import pytest
 import partls
 from formulations import Instance, SignPattern
 from partls import InvalidInput, Status
-from partls.explore.incumbents import leaf
+from partls.explore.incumbents import solve_pattern
 from partls.strategies import branch_and_bound
 from relaxations import (
     ActiveSetRelaxation,
@@ -103,7 +103,7 @@ def no_luck(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def bad(grouped: Any, root: SignPattern, *_: Any) -> Any:
         sides = [SignPattern(tuple(s or sign for s in root)) for sign in (1, -1)]
-        return max((leaf(grouped.reduction, side) for side in sides), key=lambda incumbent: incumbent.value)
+        return max((solve_pattern(grouped.reduction, side) for side in sides), key=lambda incumbent: incumbent.value)
 
     monkeypatch.setattr(branch_and_bound, "_first_incumbent", bad)
 

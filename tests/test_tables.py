@@ -21,7 +21,9 @@ from pyarrow import csv, feather, parquet
 
 from partls import InvalidInput
 from partls.cli.missing_values import Gaps
-from partls.cli.preparation import Preparation, prepare
+from partls.cli.output import message_of
+from partls.cli.preparation import Preparation
+from partls.cli.prepare import prepare
 from partls.cli.tables import columnar, delimited, open_table, small_pages
 from partls.cli.tables import table as table_module
 from partls.cli.tables.unsupported import unsupported
@@ -60,7 +62,7 @@ def rows(path: Path, **options) -> TrainingData:
 def refused(call, *args, **kwargs) -> str:
     with pytest.raises(InvalidInput) as caught:
         call(*args, **kwargs)
-    return str(caught.value)
+    return message_of(caught.value)
 
 
 def text(path: Path, content: str | bytes) -> Path:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import partls
-from partls.explore.incumbents import _nearest_exact, exact_fit_nearby, leaf, plain_incumbent
+from partls.explore.incumbents import _nearest_exact, exact_fit_nearby, plain_incumbent, solve_pattern
 
 SHAPES = [(10, 40, 160), (10, 100, 400), (15, 150, 400), (20, 200, 400), (8, 60, 75), (6, 44, 83)]
 
@@ -48,7 +48,7 @@ def test_patterns_next_to_the_incumbent_keep_the_signs_known_beforehand() -> Non
         X = rng.normal(size=(30, 40))
         reduction = partls.Instance(X, X @ rng.uniform(0, 1, 40), np.arange(40) % 8, fit_intercept=False).reduction
         root = partls.SignPattern((-1, 0, 0, 0, 0, 0, 0, 0))
-        start = leaf(reduction, partls.SignPattern((-1, 1, 1, 1, -1, 1, 1, 1)))
+        start = solve_pattern(reduction, partls.SignPattern((-1, 1, 1, 1, -1, 1, 1, 1)))
         best = exact_fit_nearby(reduction, root, start, 1e-14)
         assert best.value <= start.value
         assert (best.v[reduction.labels == 0] <= 0).all()
@@ -71,6 +71,6 @@ def test_the_descent_of_l1_data_flips_what_it_may_until_nothing_is_better() -> N
         signs = partls.SignPattern(tuple(int(sign) for sign in np.where(sums == 0, start.values, np.sign(sums))))
         assert plain_incumbent(reduction, root, [signs], np.zeros(20)).value == pytest.approx(found.value)
         stopped = plain_incumbent(reduction, root, [start], np.zeros(20), stop=lambda: True)
-        assert found.value <= stopped.value == leaf(reduction, start).value
+        assert found.value <= stopped.value == solve_pattern(reduction, start).value
         better += found.value < 0.9 * stopped.value
     assert better > 3

@@ -68,7 +68,7 @@ class FitFile(_FromFile):
     memory: float = 0.0
 
     def run(self) -> None:
-        from partls.cli.preparation import prepare
+        from partls.cli.prepare import prepare
         from partls.cli.tables import open_table
         from partls.cli.training_data import read_rows
 

@@ -79,7 +79,7 @@ def _factorisation(problem: Problem, limit: float) -> Callable[[], None]:
     """Return one QR factorisation: of the rows of tall data, else of the reduced data, with column pivoting."""
     instance = partls.Instance(problem.X, problem.y, problem.labels, fit_intercept=problem.fit_intercept)
     if instance.n_rows > instance.n_columns:
-        return lambda: reduce(instance) and None
+        return lambda: reduce(instance.least_squares) and None
     R = instance.reduction.R
     return lambda: qr(R, mode="economic", pivoting=True) and None
 

@@ -10,7 +10,8 @@ So much for curvature. A penalty bounds columns even where the data are flat: a 
 squared error of the data alone, so ``c_j |v_j|`` is at most its square root.
 
 Rounding moves v^ by up to ``(||residual|| / s + ||v^||) / s`` units in the last place along a direction of singular
-value s (relative to the largest): this is added, a hundredfold. Directions with s below ``_FLAT`` count as flat.
+value s (relative to the largest): this is added, a hundredfold. Directions with s below ``_FLAT_DIRECTION`` count as
+flat.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from scipy.optimize import nnls
 
 from formulations.data import Floats
 from formulations.errors import InvalidInput, listing
+from formulations.tolerances import PART_IN_DIRECTION
 
-_FLAT = 1e-11  # of the largest singular value: from there on Q^-1 is right to the margin below
-_LOAD = 1e-6  # part of a column in a flat direction
+_FLAT_DIRECTION = 1e-11  # of the largest singular value: from there on Q^-1 is right to the margin below
 _WIDER = 1e-3  # of each bound
-_ROUNDED = 1e-12  # of the target's square: what rounding takes off the excess
+_EXCESS_ROUNDING = 1e-12  # of the target's square: what rounding takes off the excess
 _UNITS = 100.0 * float(np.finfo(float).eps)
 
 
@@ -46,11 +47,11 @@ def _unit_bounds(R: Floats, z: Floats, rest: float, upper: float) -> Floats:
         return np.zeros(0)
     U, sizes, V = np.linalg.svd(R, full_matrices=True)
     sizes = np.append(sizes, np.zeros(n - len(sizes)))
-    curved = sizes > _FLAT * max(float(sizes[0]), np.finfo(float).tiny)
-    flat = np.sqrt(np.square(V[~curved]).sum(axis=0)) > _LOAD
+    curved = sizes > _FLAT_DIRECTION * max(float(sizes[0]), np.finfo(float).tiny)
+    flat = np.sqrt(np.square(V[~curved]).sum(axis=0)) > PART_IN_DIRECTION
     if not curved.all() and not flat.all():  # what curves beside the flat columns, once these have done their best
         Q, T, _ = qr(R[:, flat], mode="economic", pivoting=True)
-        basis = Q[:, np.abs(np.diag(T)) > _FLAT]
+        basis = Q[:, np.abs(np.diag(T)) > _FLAT_DIRECTION]
         below, left = R[:, ~flat] - basis @ (basis.T @ R[:, ~flat]), z - basis @ (basis.T @ z)
         bounds = np.full(n, np.inf)
         bounds[~flat] = _unit_bounds(below, left, rest, upper)
@@ -76,7 +77,7 @@ def penalty_bounds(R: Floats, z: Floats, rest: float, upper: float, weights: Flo
 
 def _excess(residual: Floats, z: Floats, rest: float, upper: float) -> float:
     """Return ``upper`` less the least value, and not less than its rounding."""
-    rounded = _ROUNDED * (float(z @ z) + rest + upper)
+    rounded = _EXCESS_ROUNDING * (float(z @ z) + rest + upper)
     return max(upper - float(residual @ residual) - rest, 0.0) + rounded
 
 

@@ -65,3 +65,31 @@ def is_bit(value: Written) -> bool:
     """Return whether the value is the number 0 or 1, or a truth value."""
     value = plain(value)
     return isinstance(value, Real) and value in (0, 1)
+
+
+def is_matrix(groups: Written, n_columns: int) -> bool:
+    """Return whether the groups are an (M, K) matrix; nested lists are one if they are M rows of 0 and 1."""
+    shape = getattr(groups, "shape", None)
+    if shape is None:
+        rows = [row for row in groups if isinstance(row, list | tuple) and len(row) > 1]
+        table = len(rows) == len(groups) == n_columns and len({len(row) for row in rows}) == 1
+        return table and all(is_bit(cell) for row in rows for cell in row)
+    if len(shape) == 2 and shape[0] != n_columns == shape[1]:
+        raise InvalidInput(f"the group matrix has {shape[0]} row(s) for {n_columns} columns; transpose it")
+    return len(shape) == 2
+
+
+def are_complete(labels: Written) -> bool:
+    """Return whether the labels are an integer array that leaves no column without a group."""
+    integers = isinstance(labels, np.ndarray) and labels.ndim == 1 and labels.dtype.kind in "iu"
+    return integers and labels.size > 0 and not (labels == FREE).any()
+
+
+def is_nested(groups: Iterable[Any]) -> bool:
+    """Return whether the groups are lists of columns rather than labels; refuse a mixture."""
+    if isinstance(groups, np.ndarray) and groups.ndim == 1 and groups.dtype != object:
+        return False
+    nested = [isinstance(item, Iterable) and not isinstance(item, str | bytes) for item in groups]
+    if any(nested) and not all(nested):
+        raise InvalidInput("groups mix lists and single values; give one label per column, or only lists")
+    return any(nested)

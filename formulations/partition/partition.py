@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 
 from formulations.errors import InvalidInput, counted, listing, suggestion
 from formulations.partition.files import read_file
-from formulations.partition.forms import is_bit, label_groups, listed_members, matrix_groups
+from formulations.partition.forms import (
+    are_complete,
+    is_matrix,
+    is_nested,
+    label_groups,
+    listed_members,
+    matrix_groups,
+)
 from formulations.partition.placement import FREE, NAME_THEM, UNGROUPED, Extent, Groups, Written, place
 
 Indices = NDArray[np.intp]
@@ -98,9 +105,9 @@ class Partition:
         if single or not isinstance(groups, Collection):
             accepted = "labels, {name: [columns]}, lists of columns, a 0/1 matrix, a file path or a Partition"
             raise InvalidInput(f"groups cannot be a {type(groups).__name__}; give {accepted}")
-        if _is_matrix(groups, extent.n):
+        if is_matrix(groups, extent.n):
             return cls.from_matrix(groups, columns=extent.names, ungrouped=ungrouped)
-        if _is_nested(groups):
+        if is_nested(groups):
             return cls.from_lists(groups, extent.n, extent.names, ungrouped=ungrouped)
         return cls.from_labels(groups, extent.names, ungrouped=ungrouped)
 
@@ -113,7 +120,7 @@ class Partition:
         Groups come in increasing order if all labels are integers, otherwise in order of first appearance.
         The labels None, NaN, -1 and "" mean no group. The string index of a pandas Series names the columns.
         """
-        if columns is None and ungrouped in UNGROUPED and _is_complete(labels):
+        if columns is None and ungrouped in UNGROUPED and are_complete(labels):
             keys, indices = np.unique(np.asarray(labels), return_inverse=True)  # nothing can be wrong
             return cls(tuple(str(key) for key in keys.tolist()), indices)
         return cls._of_rows(label_groups(labels), Extent.of_rows(labels), columns, ungrouped)
@@ -284,31 +291,3 @@ class Partition:
         free = f", {len(self.free)} free" if len(self.free) else ""
         told = f"{counted(self.n_columns, 'column')} in {counted(self.n_groups, 'group')}{free}"
         return f"Partition({told}; {', '.join(sizes)})"
-
-
-def _is_matrix(groups: Written, n_columns: int) -> bool:
-    """Return whether the groups are an (M, K) matrix; nested lists are one if they are M rows of 0 and 1."""
-    shape = getattr(groups, "shape", None)
-    if shape is None:
-        rows = [row for row in groups if isinstance(row, list | tuple) and len(row) > 1]
-        table = len(rows) == len(groups) == n_columns and len({len(row) for row in rows}) == 1
-        return table and all(is_bit(cell) for row in rows for cell in row)
-    if len(shape) == 2 and shape[0] != n_columns == shape[1]:
-        raise InvalidInput(f"the group matrix has {shape[0]} row(s) for {n_columns} columns; transpose it")
-    return len(shape) == 2
-
-
-def _is_complete(labels: Written) -> bool:
-    """Return whether the labels are an integer array that leaves no column without a group."""
-    integers = isinstance(labels, np.ndarray) and labels.ndim == 1 and labels.dtype.kind in "iu"
-    return integers and labels.size > 0 and not (labels == FREE).any()
-
-
-def _is_nested(groups: Iterable[Any]) -> bool:
-    """Return whether the groups are lists of columns rather than labels; refuse a mixture."""
-    if isinstance(groups, np.ndarray) and groups.ndim == 1 and groups.dtype != object:
-        return False
-    nested = [isinstance(item, Iterable) and not isinstance(item, str | bytes) for item in groups]
-    if any(nested) and not all(nested):
-        raise InvalidInput("groups mix lists and single values; give one label per column, or only lists")
-    return any(nested)

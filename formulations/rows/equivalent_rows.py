@@ -14,23 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
 
 from formulations.data import Floats
 from formulations.errors import InvalidInput
-from formulations.rows.reduction import fold
-
-if TYPE_CHECKING:
-    from formulations.instance import Instance
+from formulations.rows.fold import BLOCK_ROWS, fold
 
 Chunk = tuple[Floats, Floats, Floats | None]  # X, y (or several targets) and the weights of some rows
 
-_BLOCK_ROWS = 1024  # a block and its reflectors stay in cache
 _PRODUCT_ROWS = 4096  # a product is as quick as in one piece, and takes no memory to speak of
-_CHUNK_ROWS = 32_768
 _WELL_CONDITIONED = 0.01  # reciprocal condition number, in the 2-norm, whose square leaves 12 of 16 digits
 _OUTER_WEIGHT = 2.0**-30  # d: the outer rows lie far out, so that adding a large mean costs them no digits
 
@@ -114,20 +109,6 @@ def equivalent_rows(chunks: Iterable[Chunk], n_columns: int) -> EquivalentRows:
     return Moments.of(chunks, n_columns + 1).rows()
 
 
-def compact(instance: Instance) -> Instance:
-    """Return the same problem on few rows, its reduction the same to the last bit: what is worth sending elsewhere."""
-    if len(instance.y) <= 2 * instance.n_columns + 3:
-        return instance
-    reduction, X, y, weights = instance.reduction, instance.X, instance.y, instance.sample_weight
-    slices = (slice(start, start + _CHUNK_ROWS) for start in range(0, len(y), _CHUNK_ROWS))
-    chunks = ((X[rows], y[rows], None if weights is None else weights[rows]) for rows in slices)
-    rows = equivalent_rows(chunks, instance.n_columns)
-    small = instance.replace(X=rows.X, y=rows.y, sample_weight=rows.sample_weight, folded_from=instance.n_rows)
-    small._x_shift, small._y_shift = instance._x_shift, instance._y_shift
-    small.reduction = replace(reduction, _instance=small)
-    return small
-
-
 class _Pass:
     """One pass over the rows: shifts them by the first chunk's mean, against cancellation, and counts them."""
 
@@ -151,7 +132,7 @@ class _Pass:
             if factor is not None:
                 yield factor
                 continue
-            for rows in self._shifted(X, targets, weights, _BLOCK_ROWS):
+            for rows in self._shifted(X, targets, weights, BLOCK_ROWS):
                 yield rows.copy(order="F")
 
     def _shifted(self, X: Floats, targets: Floats, weights: Floats | None, size: int) -> Iterator[Floats]:

@@ -51,9 +51,9 @@ def compare(
     from relaxations import kernel
 
     for name in relaxation or ():
-        chosen("--relaxation", name, _names())
+        chosen("relaxation", name, _names())
     objective.check()
-    nonnegative("--time-limit", time_limit)
+    nonnegative("time_limit", time_limit)
     _ = kernel.one_node  # compiled now, so that no relaxation's time is the compiler's
     instance = columns.read(spelling.open(data), memory=memory).instance(objective)
     found = solve_instance(instance, time_limit=time_limit, progress=in_terminal())

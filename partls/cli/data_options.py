@@ -14,7 +14,8 @@ from formulations.instance import Instance
 from formulations.partition import Partition
 from formulations.partition.placement import UNGROUPED
 from partls.cli.output import in_terminal, say_to_people
-from partls.cli.preparation import MISSING, Preparation, prepare
+from partls.cli.preparation import MISSING, Preparation
+from partls.cli.prepare import prepare
 from partls.cli.tables import Table, open_table
 from partls.cli.training_data import DEFAULT_MEMORY, TrainingData, fold_on_cluster, read_rows
 from partls.runtime.options import chosen, nonnegative
@@ -90,8 +91,8 @@ class Objective:
 
     def check(self) -> None:
         """Refuse what cannot be meant, before the rows are read."""
-        nonnegative("--eta", self.eta, finite=True)
-        chosen("--penalty", self.penalty, ["l2", "l1"])
+        nonnegative("eta", self.eta, finite=True)
+        chosen("penalty", self.penalty, ["l2", "l1"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +133,7 @@ class Columns:
         ``kept_for`` names an option that needs every row: with it, rows that would be folded are refused. With a Dask
         client its workers fold the rows.
         """
-        chosen("--ungrouped", self.ungrouped, UNGROUPED)
+        chosen("ungrouped", self.ungrouped, UNGROUPED)
         preparation = prepare(
             table, target=self.target, weights=self.weights, drop=self.drop or [], encode=self.encode,
             missing=self.missing,

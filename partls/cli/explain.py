@@ -18,7 +18,7 @@ from partls.cli.fit import Jobs
 from partls.cli.model_file import ModelFile
 from partls.cli.option_groups import unbundled
 from partls.cli.output import guarded, harmless, in_terminal, print_document, say, working
-from partls.cli.streams import tell
+from partls.cli.streams import print_stdout
 from partls.cli.training_data import TrainingData
 from partls.result import Result
 from partls.runtime.options import nonnegative, thread_count
@@ -50,10 +50,10 @@ def explain(
     """
     from partls import explain as explained
 
-    nonnegative("--within", within)
-    nonnegative("--bootstrap", bootstrap)
-    nonnegative("--time-limit", time_limit)
-    thread_count(n_jobs, "--n-jobs")
+    nonnegative("within", within)
+    nonnegative("bootstrap", bootstrap)
+    nonnegative("time_limit", time_limit)
+    thread_count(n_jobs)
     loaded = model_file.load(model)
     if loaded.preparation.target is None:
         raise InvalidInput(f"{model} was not written by partls fit: it does not say which column is the target")
@@ -74,7 +74,7 @@ def explain(
         reports[name] = report
         if report is not None and not as_json:
             lines = [] if name == "summary" else ["", name.replace("_", " ").capitalize()]
-            tell("\n".join([*lines, *map(harmless, str(report).split("\n"))]))
+            print_stdout("\n".join([*lines, *map(harmless, str(report).split("\n"))]))
 
     add("summary", summary)
     with working("certainty of the signs"):

@@ -11,6 +11,7 @@ import typer
 from rich.text import Text
 
 from formulations.errors import InvalidInput, listing
+from formulations.tolerances import OPTIMAL_GAP
 from partls.cli import data_options as source
 from partls.cli import model_file
 from partls.cli.arbitrary_signs import arbitrary_signs
@@ -34,7 +35,7 @@ from partls.cli.output import (
 from partls.cli.output_paths import check_places
 from partls.cli.training_data import TrainingData
 from partls.explain.report import EXACT_FIT, ONE_OF_MANY
-from partls.result import OPTIMAL_GAP, PROVEN, Status
+from partls.result import PROVEN, Status
 from partls.runtime.options import chosen, nonnegative, thread_count
 from partls.shortest import is_dependent
 from partls.strategies.branch_and_bound import BranchAndBound
@@ -91,11 +92,11 @@ class Search:
 
     def check(self) -> None:
         """Refuse what cannot be meant, before the rows are read."""
-        chosen("--method", self.method, _methods())
-        chosen("--relaxation", self.relaxation, _relaxations())
-        nonnegative("--time-limit", self.time_limit)
-        nonnegative("--gap", self.gap)
-        thread_count(self.n_jobs, "--n-jobs")
+        chosen("method", self.method, _methods())
+        chosen("relaxation", self.relaxation, _relaxations())
+        nonnegative("time_limit", self.time_limit)
+        nonnegative("gap", self.gap)
+        thread_count(self.n_jobs)
         if self.checkpoint is not None and self.method not in ("auto", "bnb"):
             raise InvalidInput(f"--checkpoint is for branch and bound, not for --method {self.method}")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Sized
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,16 +10,17 @@ from typing import Annotated
 
 import typer
 
-from formulations.errors import InvalidInput, counted
-from formulations.partition.files import read_file
-from formulations.partition.placement import UNGROUPED, Extent, problems_with
+from formulations.errors import InvalidInput, InvalidOption, counted
+from formulations.partition.placement import UNGROUPED, Extent, Groups
 from partls.cli import data_options as source
 from partls.cli.group_drafts import DRAFTS, by_column, by_correlation, by_prefix
+from partls.cli.group_problems import examined, without_group, wrong_kinds
 from partls.cli.option_groups import unbundled
 from partls.cli.output import BAD_INPUT, Force, guarded, harmless, print_document, say, say_to_people
 from partls.cli.output_paths import check_places
-from partls.cli.preparation import HOLDS, MISSING, Preparation, levels_of, means_of
-from partls.cli.streams import tell
+from partls.cli.preparation import MISSING, Preparation
+from partls.cli.prepare import means_of
+from partls.cli.streams import print_stdout
 from partls.cli.tables import Table
 from partls.runtime.atomic_files import write_whole
 from partls.runtime.options import chosen
@@ -79,9 +79,9 @@ def init(
 
         partls groups init houses.csv --target price --by prefix
     """
-    chosen("--by", by, DRAFTS)
+    chosen("by", by, DRAFTS)
     if not 0 <= threshold <= 1:
-        raise InvalidInput(f"--threshold {threshold} must be between 0 and 1")
+        raise InvalidOption("threshold", threshold, "must be between 0 and 1")
     check_places({"--out": out}, {"the data": data}, force=force)
     if out is not None and out.suffix.lower() != ".toml":
         raise InvalidInput(f"--out {out}: the draft is TOML; let the name end in .toml")
@@ -96,7 +96,7 @@ def init(
     if as_json:
         print_document({"groups": draft})
     elif out is None:
-        tell(_as_toml(draft, data, features.target).rstrip("\n"))
+        print_stdout(_as_toml(draft, data, features.target).rstrip("\n"))
     else:
         write_whole(out, _as_toml(draft, data, features.target))
         say_to_people(f"{_sizes(len(columns), draft)} written to {out}: edit them, then partls fit")
@@ -119,44 +119,32 @@ def check(
 
     Example: partls groups check houses.csv groups.toml --target price
     """
-    chosen("--ungrouped", ungrouped, UNGROUPED)
-    chosen("--encode", encode or "onehot", ["onehot"])
-    chosen("--missing", missing, MISSING)
+    chosen("ungrouped", ungrouped, UNGROUPED)
+    chosen("encode", encode or "onehot", ["onehot"])
+    chosen("missing", missing, MISSING)
     table = spelling.open(data)
     columns = features.of(table)
-    try:
-        groups = read_file(file).groups
-    except InvalidInput as error:
-        raise InvalidInput(f"{file}: {error}") from None
-    known = list(source.remaining(dict(groups), features.drop or ()).items())
-    names = Counter(name for name, _ in groups)
-    problems = [f'{count} groups are called "{name}"' for name, count in names.items() if count > 1]
-    problems += [
-        f'group "{name}": "{member}" is not among the features: take it out of the file'
-        for name, members in known for member in members if member in features.left_out
-    ]
-    coded = Preparation(columns, levels=levels_of(table, columns, missing) if encode else {})
-    known = list(source.in_codes(source.remaining(dict(known), features.left_out), coded).items())
-    extent = Extent.of(coded.columns)
-    problems += problems_with(known, extent, "free")
+    coded, groups, problems = examined(
+        file, table, columns, left_out=features.left_out, drop=features.drop or (), encode=encode, missing=missing
+    )
     if ungrouped == "error":
-        problems += _loose(coded, known, named_target=features.target is not None)
-    allowed = ("number", "text") if encode else ("number",)
-    problems += [
-        f'column "{name}" holds {HOLDS[kind]}: leave it out with --drop "{name}"'
-        if kind != "text" else f'column "{name}" holds text: use --encode onehot, in the fit too, or --drop "{name}"'
-        for name, kind in table.kinds.items() if name in columns and kind not in allowed
-    ]
+        problems += without_group(coded, groups, named_target=features.target is not None)
+    problems += wrong_kinds(table, columns, encode=encode)
     if as_json:
         print_document({"ok": not problems, "problems": problems})
     elif not problems:
-        sizes = ", ".join(f"{name} ({sum(len(extent.find(m)) for m in members)})" for name, members in known)
-        tell(harmless(f"{file}: {_sizes(extent.n, known)}: {sizes}"))
+        print_stdout(harmless(f"{file}: {_sizes(len(coded.columns), groups)}: {_members_found(coded, groups)}"))
     for problem in problems:
         say(f"- {problem}")
     if problems:
         say(f"error: {file} has {counted(len(problems), 'problem')} with {data}")
         raise typer.Exit(BAD_INPUT)
+
+
+def _members_found(coded: Preparation, groups: Groups) -> str:
+    """Return each group with its number of columns."""
+    extent = Extent.of(coded.columns)
+    return ", ".join(f"{name} ({sum(len(extent.find(m)) for m in members)})" for name, members in groups)
 
 
 def _sizes(n_columns: int, groups: Sized) -> str:
@@ -172,33 +160,6 @@ def _by_correlation(table: Table, columns: tuple[str, ...], threshold: float) ->
         rows = source.read(table, preparation, memory=0.0, standardize=True)
         draft = by_correlation(rows, threshold)
     return draft | by_column([name for name in columns if name not in numeric])
-
-
-def _loose(coded: Preparation, groups: list[tuple[str, list[str]]], *, named_target: bool) -> list[str]:
-    """Return a line for each column in no group, with the group it would go to by its name.
-
-    A text column none of whose codes is in a group is told as one.
-    """
-    from difflib import get_close_matches
-
-    extent, owner = Extent.of(coded.columns), dict[str, str]()
-    for name, members in groups:
-        for member in members:
-            try:
-                owner |= {coded.columns[j]: name for j in extent.find(member)}
-            except InvalidInput:
-                continue  # told already
-    lines = []
-    for feature in coded.features:
-        loose = [code for code in coded.codes(feature) if code not in owner]
-        whole = len(loose) == len(coded.codes(feature))
-        for column in [feature] if whole and loose else loose:
-            near = get_close_matches(column, owner, n=1)
-            hint = f'add it to "{owner[near[0]]}", which has "{near[0]}"' if near else "add it to a group"
-            out = f', or leave it out with --drop "{column}"' if whole else f'; it is a value of "{feature}"'
-            also = "" if named_target or not whole else f', or, if it is the target, say --target "{column}"'
-            lines.append(f'column "{column}" is in no group: {hint}{out}{also}')
-    return lines
 
 
 def _as_toml(draft: dict[str, list[str]], data: Path, target: str | None) -> str:

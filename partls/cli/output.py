@@ -15,9 +15,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from formulations.errors import PROBLEM, PartLSError
+from formulations.errors import PROBLEM, InvalidOption, PartLSError
 from formulations.partition import Partition
-from partls.cli.streams import answerable, speaks_unicode, tell, telling, whisper
+from partls.cli.streams import answerable, print_stderr, print_stdout, speaks_unicode, telling
 from partls.explain.report import name as short
 from partls.result import PROVEN, Result, Status
 from partls.runtime.progress import bar
@@ -44,7 +44,7 @@ def guarded(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
             with answerable():
                 command(*args, **kwargs)
         except PartLSError as error:
-            say(f"error: {error}")
+            say(f"error: {message_of(error)}")
             raise typer.Exit(BAD_INPUT) from None
         except OSError as error:
             say(f"error: {error.filename or 'a file'} cannot be used ({error.strerror or error})")
@@ -59,6 +59,13 @@ def guarded(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
     return run
 
 
+def message_of(error: PartLSError) -> str:
+    """Return the message of an error; an option is spelled as on the command line."""
+    if isinstance(error, InvalidOption):
+        return f"--{error.option.replace('_', '-')} {error.value} {error.plain_reason}"
+    return str(error)
+
+
 def harmless(text: str) -> str:
     """Return one line whose control characters, as a hostile column name has them, are shown and not obeyed."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
@@ -66,7 +73,7 @@ def harmless(text: str) -> str:
 
 def say(message: str) -> None:
     """Print a message on standard error: one line, and one more for each problem that it lists."""
-    whisper(PROBLEM.join(harmless(line) for line in message.split(PROBLEM)))
+    print_stderr(PROBLEM.join(harmless(line) for line in message.split(PROBLEM)))
 
 
 def say_to_people(message: str) -> None:
@@ -90,7 +97,7 @@ def working(what: str) -> Iterator[None]:
 
 def print_document(document: Any) -> None:
     """Print one JSON document on standard output."""
-    tell(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=not speaks_unicode(), default=_plain))
+    print_stdout(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=not speaks_unicode(), default=_plain))
 
 
 def finite(value: float) -> float | None:

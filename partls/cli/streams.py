@@ -35,13 +35,13 @@ def telling() -> Iterator[None]:
         _troubles.append(error)
 
 
-def tell(text: str) -> None:
+def print_stdout(text: str) -> None:
     """Print on standard output."""
     with telling():
         print(text, flush=True)
 
 
-def whisper(text: str) -> None:
+def print_stderr(text: str) -> None:
     """Print on standard error, if anybody listens."""
     try:
         print(text, file=sys.stderr, flush=True)

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from formulations.data import Floats
-from formulations.errors import InvalidInput
+from formulations.errors import InvalidInput, InvalidOption
 from formulations.rows.equivalent_rows import Chunk, EquivalentRows, Moments, equivalent_rows
+from formulations.tolerances import ROUNDING
 from partls.cli.missing_values import Gaps
 from partls.cli.preparation import Preparation
 from partls.cli.tables import Table, small_pages
@@ -63,7 +64,7 @@ class TrainingData:
         moved = self.X - centre
         spread = np.sqrt(weights @ np.square(moved) / weights.sum())
         size = np.sqrt(weights @ np.square(self.X) / weights.sum())
-        scale = np.where(spread > 1e-14 * size, spread, 1.0)
+        scale = np.where(spread > ROUNDING * size, spread, 1.0)
         return replace(self, X=moved / scale, centre=centre, scale=scale)
 
 
@@ -75,7 +76,7 @@ def read_rows(
     ``kept_for`` names an option that needs every row: with it, rows that would be folded are refused.
     """
     if not memory >= 0:
-        raise InvalidInput(f"--memory {memory} must be at least 0")
+        raise InvalidOption("memory", memory, "must be at least 0")
     with small_pages():
         return _read_rows(table, preparation, memory, kept_for)
 

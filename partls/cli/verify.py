@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 
 from formulations.errors import VerificationError
+from formulations.tolerances import OPTIMAL_GAP
 from partls.cli import data_options as source
 from partls.cli.option_groups import unbundled
 from partls.cli.output import guarded, print_document, say, working
-from partls.cli.streams import tell
+from partls.cli.streams import print_stdout
 from partls.verification import verify as check
 
 NOT_VERIFIED = 1
@@ -27,7 +28,9 @@ def verify(
     data: source.Data,
     columns: source.Columns,
     spelling: source.Spelling,
-    gap: Annotated[float, typer.Option(metavar="SHARE", help="The largest relative tolerance to accept.")] = 1e-9,
+    gap: Annotated[
+        float, typer.Option(metavar="SHARE", help="The largest relative tolerance to accept.")
+    ] = OPTIMAL_GAP,
     signs: Annotated[
         str | None, typer.Option(metavar="+-0", help="What solve(signs=) was given: a character for each group.")
     ] = None,
@@ -57,4 +60,4 @@ def verify(
     if as_json:
         print_document({"verified": True, **asdict(proved)})
     else:
-        tell(str(proved))
+        print_stdout(str(proved))

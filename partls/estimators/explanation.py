@@ -15,7 +15,7 @@ from partls import explain
 from partls.result import Result
 
 
-class Explained:
+class ExplanationMixin:
     """The questions one may put to a fitted model; with several targets, ``output`` names the one that is meant."""
 
     if TYPE_CHECKING:  # what the estimator has

@@ -24,10 +24,11 @@ from formulations.errors import InvalidInput, listing
 from formulations.instance import Instance
 from formulations.rows.blocks import fold_blocks, in_blocks
 from formulations.rows.equivalent_rows import EquivalentRows
+from formulations.tolerances import OPTIMAL_GAP
 from partls.estimators.callbacks import CallbackSupport, FitReporter, with_callbacks
-from partls.estimators.explanation import Explained
+from partls.estimators.explanation import ExplanationMixin
 from partls.estimators.persistence import SavedModel, load_model, save_model
-from partls.result import OPTIMAL_GAP, Result, Status
+from partls.result import Result, Status
 from partls.runtime.interrupts import keyboard
 from partls.runtime.options import a_priori_signs, nonnegative
 from partls.shortest import shortest
@@ -37,7 +38,7 @@ from relaxations.clock import FINISHING
 _CUT_SHORT = (Status.TIME_LIMIT, Status.NODE_LIMIT, Status.INTERRUPTED)
 
 
-class PartLSRegressor(Explained, CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEstimator):
+class PartLSRegressor(ExplanationMixin, CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """minimise ``||X w + t - y||^2 + eta * penalty(beta)``  s.t. the coefficients of a group share one sign.
 
     The global optimum, with its proof: ``lower_bound_`` and ``gap_`` say how good the model provably is.

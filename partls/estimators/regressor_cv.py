@@ -16,11 +16,12 @@ from formulations.data import Floats
 from formulations.errors import InvalidInput
 from formulations.instance import Instance
 from formulations.rows.blocks import fold_blocks, in_blocks
+from formulations.tolerances import OPTIMAL_GAP
 from partls.estimators.callbacks import with_callbacks
 from partls.estimators.cv_folds import Fold, folds_in_blocks, folds_in_memory
 from partls.estimators.eta_path import EtaPath
 from partls.estimators.regressor import PartLSRegressor
-from partls.result import OPTIMAL_GAP, Result, Status
+from partls.result import Result, Status
 from partls.runtime.interrupts import keyboard
 from partls.runtime.options import nonnegative
 from partls.runtime.progress import counted

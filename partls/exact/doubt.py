@@ -19,7 +19,8 @@ from formulations.data import Floats
 from formulations.instance import Instance
 from formulations.rows.reduction import Reduction
 from formulations.signs import SignPattern
-from partls.result import ABSOLUTE_TOLERANCE, OPTIMAL_GAP, Solution, target_size
+from formulations.tolerances import ABSOLUTE_TOLERANCE, OPTIMAL_GAP
+from partls.result import Solution, target_size
 
 _ROUNDED = 2 * np.finfo(np.float64).eps  # of a column's norm, or of the target's
 _SHARE = 0.1  # of the tolerances: what rounding may do to a bound without a word

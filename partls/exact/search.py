@@ -18,8 +18,9 @@ import numpy as np
 from formulations.data import Floats
 from formulations.instance import Instance
 from formulations.signs import SignPattern
+from formulations.tolerances import OPTIMAL_GAP
 from partls.exact.tableau import ExactTableau, Flags, Signs
-from partls.result import OPTIMAL_GAP, Solution
+from partls.result import Solution
 from partls.verification.exact_bounds import Checker
 from partls.verification.exact_integers import as_float
 from partls.verification.fingerprint import data_of, problem_of

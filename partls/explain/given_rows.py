@@ -14,9 +14,10 @@ from formulations.errors import InvalidInput, listing
 from formulations.instance import Instance
 from formulations.rows.blocks import fold_blocks, in_blocks
 from formulations.rows.equivalent_rows import EquivalentRows
-from partls.result import ABSOLUTE_TOLERANCE, Result, target_size
+from formulations.tolerances import ABSOLUTE_TOLERANCE
+from partls.result import Result, target_size
 
-_SAME = 1e-6  # relative difference of the objective at which data are not those of the fit
+_SAME_DATA = 1e-6  # relative difference of the objective at which data are not those of the fit
 
 
 def on_rows(result: Result, X: Any, y: Any, sample_weight: Any, *, call: str) -> Result:
@@ -49,7 +50,8 @@ def refuse_halves(X: Any, y: Any, sample_weight: Any, call: str) -> None:
 def confirmed(result: Result, file: Path | None = None) -> Result:
     """Return a result on given rows, its objective recomputed; it must be that of the fit, or the rows are others."""
     objective = result.instance.objective(result.coef, result.intercept)
-    if abs(objective - result.objective) > _SAME * max(result.objective, ABSOLUTE_TOLERANCE * _size(result.instance)):
+    size = max(result.objective, ABSOLUTE_TOLERANCE * _size(result.instance))
+    if abs(objective - result.objective) > _SAME_DATA * size:
         remedy = "rows and weights" if file is None else "file"
         raise InvalidInput(
             f"the model has an objective of {objective:.8g} on {file or 'these rows'} and of {result.objective:.8g} on "

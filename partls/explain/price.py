@@ -16,8 +16,9 @@ import numpy as np
 from formulations.data import Floats
 from formulations.instance import Instance
 from formulations.partition import Partition
-from formulations.rounding import ROUNDING, Rounded
+from formulations.rounding import Rounded
 from formulations.strengths import INTERCEPT
+from formulations.tolerances import ROUNDING
 from partls.explain.report import EXACT_FIT, SIGN, Report, name, number, percent, table
 from partls.result import Result, Status
 from partls.solve import solve_instance

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from formulations.data import Floats
 from formulations.signs import SignPattern
+from formulations.tolerances import PROVED
 from partls.explore.branching import BranchingRule, number_of_candidates
 from partls.explore.subtree import Exploration, Incumbent, Subtree, Tolerances
 from relaxations import kernel
@@ -21,7 +22,7 @@ from relaxations.safe.least_squares import SafeBound
 from relaxations.sign_constrained import solve_signed
 
 _DOUBTFUL_AT_ONCE = 64
-_CONFIRMED_TO = (1e-10, 1e-6)  # relative accuracy to which the bound of an open subtree is confirmed
+_CONFIRMED_TO = (PROVED, 1e-6)  # relative accuracy to which the bound of an open subtree is confirmed
 
 
 class CompiledExplorer:
@@ -67,7 +68,7 @@ class CompiledExplorer:
         tally["closed by active-set"] = tally["prunes"] + tally["leaves"]
         return Exploration(incumbent, float(bounds[1]), left, tally)
 
-    def strengthen(self) -> Floats | None:
+    def add_diagonal(self) -> Floats | None:
         """From now on add up the rises of undecided groups: dearer to prepare, for trees that turn out large.
 
         Return the diagonal that does it, for explorers of the same problem elsewhere.
@@ -76,13 +77,13 @@ class CompiledExplorer:
         self._problem = self._grouped.kernel_problem(self._upper, diagonal)
         return diagonal
 
-    def certified(self, subtree: Subtree, upper: float) -> float:
-        """Return a certified bound of a subtree: from the kernel if it reaches ``upper``, else by factorisation.
+    def safe_bound(self, subtree: Subtree, upper: float) -> float:
+        """Return a safe bound of a subtree: from the kernel if it reaches ``upper``, else by factorisation.
 
         Once the time is up, that of the whole tree's relaxation, which is at hand.
         """
         try:
-            return self._certified(subtree, upper)
+            return self._safe_bound(subtree, upper)
         except OutOfTime:
             return self._floor
 
@@ -90,12 +91,12 @@ class CompiledExplorer:
     def _floor(self) -> float:
         return quick_floor(self._grouped)
 
-    def _certified(self, subtree: Subtree, upper: float) -> float:
+    def _safe_bound(self, subtree: Subtree, upper: float) -> float:
         exact = self._rules._replace(relative=0.0, rounding=0.0, zero=0.0)
         for slack in _CONFIRMED_TO if subtree.bound >= upper else ():
             claim = Incumbent(upper * (1.0 - slack), np.empty(0))
             confirmed = self._walk(exact, subtree, claim, 0, stop_flag(self._grouped.work)).closed
-            if confirmed < np.inf:  # closed at this cutoff, and so certified
+            if confirmed < np.inf:  # closed at this cutoff, by a safe bound
                 return confirmed
         signs = self._grouped.reduction.column_signs(subtree.signs)
         return self._safe.value(solve_signed(self._grouped.reduction, signs), signs, upper)

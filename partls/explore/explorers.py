@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.compact import compact
 from formulations.data import Floats
 from formulations.instance import Instance
-from formulations.rows.equivalent_rows import compact
 from partls.explore.branching import BranchingRule
 from partls.explore.compiled import CompiledExplorer
 from partls.explore.generic import GenericExplorer
@@ -49,7 +49,7 @@ class SearchProblem:
             )
             return Explorers(own, fallback)
         grouped = grouped or group_columns(reduction)
-        if not is_native(grouped):
+        if not kernel_applies(grouped):
             return Explorers(fallback, fallback)
         compiled = CompiledExplorer(grouped, self.branching, self.tolerances, self.upper, self.diagonal)
         return Explorers(compiled, fallback)
@@ -57,7 +57,7 @@ class SearchProblem:
 
 @dataclass(frozen=True, eq=False)
 class Explorers:
-    """The explorer of a problem, and the one that settles what the compiled kernel could not certify."""
+    """The explorer of a problem, and the one that settles what the compiled kernel could not bound safely."""
 
     main: Explorer
     fallback: GenericExplorer
@@ -70,6 +70,6 @@ class Explorers:
         return explorer.explore(task.subtree, task.incumbent, task.budget, stop)
 
 
-def is_native(grouped: GroupedProblem) -> bool:
+def kernel_applies(grouped: GroupedProblem) -> bool:
     """Return whether the compiled kernel serves a problem: enough digits, and no L1 penalty."""
     return grouped.reliable and not bool(grouped.reduction.l1.any())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import isnan
 
 import numpy as np
@@ -22,9 +23,19 @@ from relaxations.protocol import Bound, Bounder, BoundStatus, ask
 from relaxations.safe.least_squares import SafeBound
 from relaxations.sign_constrained import solve_signed
 
-_WRONG_SIGN = 1e-9  # of the target's norm: smaller coefficients of the wrong sign count as zero
+_ROUNDED_TO_ZERO = 1e-9  # of the target's norm: smaller coefficients of the wrong sign count as zero
 _REMEMBERED = 4096  # rounded patterns whose solutions are kept
 _NEARLY_TIGHT = 1e-5  # of the objective: a rounded point this near to its bound may be the node's answer
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """What is known of a node: no solution in it is below ``value``; ``decisive`` closes it; ``source`` proved it."""
+
+    value: float
+    decisive: float
+    source: str
+    trusted: bool
 
 
 class GenericExplorer:
@@ -61,8 +72,8 @@ class GenericExplorer:
         out.open = stack
         return out
 
-    def certified(self, subtree: Subtree, upper: float) -> float:
-        """Return a certified bound of a subtree: the relaxation's own, or by orthogonal factorisation if better."""
+    def safe_bound(self, subtree: Subtree, upper: float) -> float:
+        """Return a safe bound of a subtree: the relaxation's own, or by orthogonal factorisation if better."""
         try:
             exact = self._exact(subtree.signs, upper, self._safe.least_squares)[0]
         except OutOfTime:
@@ -71,42 +82,64 @@ class GenericExplorer:
 
     def _expand(self, node: Subtree, out: Exploration) -> list[Subtree]:
         """Bound a node: close it, or return its two children, the more promising last."""
-        cutoff = self._tolerances.cutoff
-        if node.bound >= cutoff(out.best.value):  # an incumbent found since its parent was split is enough
+        if self._closes(node.bound, out):  # an incumbent found since its parent was split is enough
             return _close(node.bound, out, "prunes", "a parent's bound")
-        bound = self._bound(node.signs, cutoff(out.best.value), out.counts)
-        trusted, scaled = bound.status.trusted, bound.value / self._reduction.scale
-        value = max(scaled, node.bound) if trusted else node.bound
-        source = bound.source if trusted and value == scaled else "a parent's bound"
-        # An exact bounder's own number differs from its certificate by rounding alone: splitting further would
-        # not help, so the box is closed at the certified value and the reported gap stays honest.
-        exact_bounder = isinstance(self._local.bounder, OrthogonalBounder)
-        decisive = max(value, bound.estimate / self._reduction.scale) if trusted and exact_bounder else value
-        v = self._point(bound)
-        if decisive >= cutoff(out.best.value):
-            if not exact_bounder:
-                self._look_for_a_contradiction(node.signs, value, out.best.v if v is None else v, out)
-            return _close(value, out, "prunes", source)
+        bound = self._bound(node.signs, self._tolerances.cutoff(out.best.value), out.counts)
+        claim, v = self._claim(node, bound), self._point(bound)
+        if self._closes(claim.decisive, out):
+            if not self._is_exact:
+                self._look_for_a_contradiction(node.signs, claim.value, out.best.v if v is None else v, out)
+            return _close(claim.value, out, "prunes", claim.source)
         if v is not None:
-            leaf = self._offer(round_to_signs(v, self._reduction.labels, node.signs), out)
-            check_claim(self._name, node.signs, value, leaf, self._size)
-            if decisive >= cutoff(out.best.value):
-                return _close(value, out, "tight", source)
-            if trusted and leaf.value - value <= _NEARLY_TIGHT * leaf.value:
-                # The relaxed point is feasible to a solver's few digits; a factorisation may supply the others.
-                value = max(value, self._exact(node.signs, out.best.value)[0])
-                if value >= cutoff(out.best.value):
-                    return _close(value, out, "tight", "factorisation")
+            claim = self._try_rounded(node, claim, v, out)
+            if self._closes(claim.decisive, out):
+                return _close(claim.value, out, "tight", claim.source)
         if node.signs.is_complete:
-            # Nothing left to split: settle the leaf by itself, whatever the relaxation said.
-            exact, leaf = self._exact(node.signs, out.best.value)
-            check_claim(self._name, node.signs, value, leaf, self._size)
-            if leaf.value < out.best.value:
-                out.best = leaf
-            return _close(max(exact, value), out, "leaves", "factorisation")
+            return self._settle(node, claim.value, out)
         k = self._branch_group(node, v, out.counts)
         first = 1 if v is None or v[self._reduction.labels == k].sum() >= 0 else -1
-        return [Subtree(node.signs.fix(k, -first), value), Subtree(node.signs.fix(k, first), value)]
+        return [Subtree(node.signs.fix(k, -first), claim.value), Subtree(node.signs.fix(k, first), claim.value)]
+
+    def _closes(self, value: float, out: Exploration) -> bool:
+        """Return whether a box with this bound holds nothing better than the incumbent."""
+        return value >= self._tolerances.cutoff(out.best.value)
+
+    @property
+    def _is_exact(self) -> bool:
+        """Whether the bounder solves a node's problem by factorisation."""
+        return isinstance(self._local.bounder, OrthogonalBounder)
+
+    def _claim(self, node: Subtree, bound: Bound) -> _Claim:
+        """Return what is known of a node once it has been bounded: the better of its bound and its parent's.
+
+        An exact bounder's own number differs from its safe bound by rounding alone: splitting further would not help,
+        so that number decides. The box is closed at the safe value, and the reported gap stays honest.
+        """
+        if not bound.status.trusted:
+            return _Claim(node.bound, node.bound, "a parent's bound", trusted=False)
+        scaled = bound.value / self._reduction.scale
+        value = max(scaled, node.bound)
+        decisive = max(value, bound.estimate / self._reduction.scale) if self._is_exact else value
+        return _Claim(value, decisive, bound.source if value == scaled else "a parent's bound", trusted=True)
+
+    def _try_rounded(self, node: Subtree, claim: _Claim, v: Floats, out: Exploration) -> _Claim:
+        """Offer the relaxed point, rounded to signs; return the claim, raised where the two nearly meet."""
+        rounded = self._offer(round_to_signs(v, self._reduction.labels, node.signs), out)
+        check_claim(self._name, node.signs, claim.value, rounded, self._size)
+        near = claim.trusted and rounded.value - claim.value <= _NEARLY_TIGHT * rounded.value
+        if self._closes(claim.decisive, out) or not near:
+            return claim
+        # The relaxed point is feasible to a solver's few digits; a factorisation may supply the others.
+        value = max(claim.value, self._exact(node.signs, out.best.value)[0])
+        return _Claim(value, value, "factorisation", trusted=True)
+
+    def _settle(self, node: Subtree, value: float, out: Exploration) -> list[Subtree]:
+        """Close a node where nothing is left to split: solved by itself, whatever the relaxation said."""
+        exact, solution = self._exact(node.signs, out.best.value)
+        check_claim(self._name, node.signs, value, solution, self._size)
+        if solution.value < out.best.value:
+            out.best = solution
+        return _close(max(exact, value), out, "leaves", "factorisation")
 
     def _look_for_a_contradiction(self, signs: SignPattern, claimed: float, v: Floats, out: Exploration) -> None:
         """Compare a claim that closes a box with solutions in it: the incumbent if it is there, and v rounded."""
@@ -116,7 +149,7 @@ class GenericExplorer:
         check_claim(self._name, signs, claimed, rounded, self._size)
 
     def _bound(self, signs: SignPattern, cutoff: float, counts: Counter[str]) -> Bound:
-        """Return the relaxation's bound, counted; anything but a certified number proves nothing."""
+        """Return the relaxation's bound, counted; anything but a safe number proves nothing."""
         bound = ask(self._local.bounder, signs, cutoff=cutoff * self._reduction.scale, source=self._name)
         for part in bound.parts or (bound,):
             counts[f"bounds by {part.source}"] += 1
@@ -135,7 +168,7 @@ class GenericExplorer:
         undecided = list(node.signs.undecided)
         if v is None:
             return undecided[0]
-        labels, tolerance = self._reduction.labels, _WRONG_SIGN * float(np.linalg.norm(self._reduction.z))
+        labels, tolerance = self._reduction.labels, _ROUNDED_TO_ZERO * float(np.linalg.norm(self._reduction.z))
         nu = violations(v, labels, len(node.signs), tolerance)
         violated = [k for k in undecided if nu[k] > 0] or undecided
 
@@ -155,32 +188,32 @@ class GenericExplorer:
 
     def _offer(self, signs: SignPattern, out: Exploration) -> Incumbent:
         """Return the solution of a rounded pattern and keep it if it is better."""
-        leaf = self._solution(signs, out.best.value)
-        if leaf.value < out.best.value:
-            out.best = leaf
-        return leaf
+        solution = self._solution(signs, out.best.value)
+        if solution.value < out.best.value:
+            out.best = solution
+        return solution
 
     def _solution(self, signs: SignPattern, upper: float) -> Incumbent:
         """Return the solution of a complete pattern, remembered for a while: nodes round to few different ones."""
-        leaf = self._tried.get(signs)
-        if leaf is None:
-            leaf = self._exact(signs, upper)[1]
+        solution = self._tried.get(signs)
+        if solution is None:
+            solution = self._exact(signs, upper)[1]
             if len(self._tried) >= _REMEMBERED:
                 self._tried.clear()
-            self._tried[signs] = leaf
-        return leaf
+            self._tried[signs] = solution
+        return solution
 
     def _exact(self, signs: SignPattern, upper: float, start: Floats | None = None) -> tuple[float, Incumbent]:
-        """Return (certified bound, solution) of the sign-constrained least squares of a pattern."""
+        """Return (safe bound, solution) of the sign-constrained least squares of a pattern."""
         reduction = self._reduction
         column_signs = reduction.column_signs(signs)
         v = solve_signed(reduction, column_signs, start)
-        leaf = Incumbent(reduction.objective(v) / reduction.scale, v)
-        return self._safe.value(v, column_signs, max(upper, leaf.value)), leaf
+        solution = Incumbent(reduction.objective(v) / reduction.scale, v)
+        return self._safe.value(v, column_signs, max(upper, solution.value)), solution
 
 
 def _close(value: float, out: Exploration, how: str, source: str) -> list[Subtree]:
-    """Close a node at its certified value; ``source`` is what proved it."""
+    """Close a node at its safe value; ``source`` is what proved it."""
     out.counts[how] += 1
     out.counts[f"closed by {source}"] += 1
     out.closed = min(out.closed, value)

@@ -11,6 +11,7 @@ from scipy.linalg import lapack
 from formulations.data import Floats
 from formulations.rows.reduction import Reduction
 from formulations.signs import SignPattern
+from formulations.tolerances import PROVED
 from partls.explore.subtree import Incumbent, round_to_signs
 from relaxations import kernel
 from relaxations.active_set import GroupedProblem
@@ -24,7 +25,7 @@ _HASTY = 3  # steps of the first solution where there is no time for any other
 _INSIDE, _WALL = 10.0, 0.1  # distance of the first point from the walls of its orthant; share kept on the way to one
 
 
-def leaf(reduction: Reduction, signs: SignPattern, start: Incumbent | None = None) -> Incumbent:
+def solve_pattern(reduction: Reduction, signs: SignPattern, start: Incumbent | None = None) -> Incumbent:
     """Return the optimal solution of one complete pattern, by orthogonal factorisation."""
     v = solve_signed(reduction, reduction.column_signs(signs), None if start is None else start.v)
     return Incumbent(reduction.objective(v) / reduction.scale, v)
@@ -48,7 +49,7 @@ def hasty_incumbent(reduction: Reduction, root: SignPattern) -> Incumbent:
     return best
 
 
-def interpolating(reduction: Reduction, root: SignPattern, tolerance: float, is_over: Callable[[], bool]
+def find_exact_fit(reduction: Reduction, root: SignPattern, tolerance: float, is_over: Callable[[], bool]
                   ) -> Incumbent | None:
     """Return a solution of zero error, if a few sign patterns around that of the shortest solution hold one.
 
@@ -144,7 +145,7 @@ def exact_fit_nearby(reduction: Reduction, root: SignPattern, incumbent: Incumbe
             break
         pattern = signs if k is None else SignPattern((*signs.values[:k], -signs[k], *signs.values[k + 1 :]))
         try:
-            best = min(best, leaf(reduction, pattern), key=lambda found: found.value)
+            best = min(best, solve_pattern(reduction, pattern), key=lambda found: found.value)
         except OutOfTime:
             break
         if best.value <= tolerance:
@@ -159,7 +160,7 @@ def plain_incumbent(reduction: Reduction, root: SignPattern, candidates: list[Si
     The first solutions start from the support of the ``relaxed`` point; ``stop`` ends the descent early.
     """
     near = Incumbent(0.0, relaxed)
-    solutions = [(leaf(reduction, pattern, near), pattern) for pattern in candidates]
+    solutions = [(solve_pattern(reduction, pattern, near), pattern) for pattern in candidates]
     best, best_signs = min(solutions, key=lambda solution: solution[0].value)
     improved = True
     while improved:
@@ -168,7 +169,7 @@ def plain_incumbent(reduction: Reduction, root: SignPattern, candidates: list[Si
             if stop():
                 return best
             flipped = SignPattern((*best_signs.values[:k], -best_signs[k], *best_signs.values[k + 1 :]))
-            trial = leaf(reduction, flipped, best)
-            if trial.value < best.value * (1 - 1e-10):
+            trial = solve_pattern(reduction, flipped, best)
+            if trial.value < best.value * (1 - PROVED):
                 best, best_signs, improved = trial, flipped, True
     return best

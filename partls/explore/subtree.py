@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.data import Floats
-from formulations.rounding import ROUNDING, ZERO
 from formulations.signs import SignPattern
+from formulations.tolerances import ROUNDING, ZERO
 
 
 @dataclass(frozen=True)
 class Subtree:
-    """All solutions allowed by ``signs``; ``bound`` orders the work (reduced units, not yet certified).
+    """All solutions allowed by ``signs``; ``bound`` orders the work (reduced units, not yet safe).
 
-    ``doubtful`` marks a box the compiled kernel could not certify as closed.
+    ``doubtful`` marks a box that the compiled kernel could not close by a safe bound.
     """
 
     signs: SignPattern
@@ -47,7 +47,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Tolerances:
-    """How near to the incumbent a certified bound has to come for its box to be closed.
+    """How near to the incumbent a safe bound has to come for its box to be closed.
 
     To a ``relative`` part of it, to what rounding leaves of a sum of squares (a residual is known to some 1e-16 of the
     target, of squared norm ``size``), or to both being zero beside the target.
@@ -75,7 +75,7 @@ class Tolerances:
 class Exploration:
     """What came of one subtree: nothing of it is lost between ``best``, ``closed`` and ``open``.
 
-    ``closed`` is the lowest certified bound of the boxes that were closed (inf when there is none).
+    ``closed`` is the lowest safe bound of the boxes that were closed (inf when there is none).
     """
 
     best: Incumbent
@@ -91,8 +91,8 @@ class Explorer(Protocol):
         """Explore until done, until ``node_budget`` nodes, or until ``stop[0]`` is set."""
         ...
 
-    def certified(self, subtree: Subtree, upper: float) -> float:
-        """Return a certified lower bound (reduced units) on the solutions of a subtree no worse than ``upper``."""
+    def safe_bound(self, subtree: Subtree, upper: float) -> float:
+        """Return a safe lower bound (reduced units) on the solutions of a subtree no worse than ``upper``."""
         ...
 
 

@@ -46,7 +46,7 @@ class DualPoints:
 
     def __init__(self, instance: Instance, checker: Checker) -> None:
         self._instance, self._checker, self._labels = instance, checker, instance.partition.labels
-        self._shift = np.append(instance._x_shift, [0.0] * instance.fit_intercept)
+        self._shift = np.append(instance.least_squares.x_shift, [0.0] * instance.fit_intercept)
 
     @staticmethod
     def rounded(solutions: Sequence[Relaxed], precision: int) -> list[Point]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from formulations.tolerances import OPTIMAL_GAP
 from partls.explain.report import EXACT_FIT, ONE_OF_MANY
-from partls.result import OPTIMAL_GAP, Result, Status, target_size
+from partls.result import Result, Status, target_size
 from partls.shortest import is_dependent
 
 _STOPPED = {

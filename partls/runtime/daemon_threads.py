@@ -75,7 +75,7 @@ def wait_for(futures: Sequence[Future[Any]], is_over: Callable[[], bool]) -> Non
             patience = time.perf_counter() + GRACE
 
 
-def within_reason(call: Callable[[], T], is_over: Callable[[], bool]) -> T | None:
+def run_with_deadline(call: Callable[[], T], is_over: Callable[[], bool]) -> T | None:
     """Return what foreign code answers, or None if it has not answered a moment after ``is_over``."""
     pool = DaemonThreads(1)
     future = pool.submit(call)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from formulations.errors import InvalidInput, suggestion
+from formulations.errors import InvalidInput, InvalidOption, suggestion
 from formulations.instance import Instance
 from formulations.partition.given_signs import SIGN_WORDS, given_signs
 from formulations.signs import SignPattern
@@ -20,14 +20,11 @@ def chosen(option: str, value: Any, allowed: Iterable[str]) -> str:
     """Return ``value`` if it is one of the allowed words."""
     allowed = list(allowed)
     if value not in allowed:
-        words: Any = ", ".join(allowed) if option.startswith("--") else allowed
-        raise InvalidInput(f"{_given(option, value)} is not one of {words}{suggestion(str(value), allowed)}")
+        near = suggestion(str(value), allowed)
+        raise InvalidOption(
+            option, value, f"is not one of {allowed}{near}", f"is not one of {', '.join(allowed)}{near}"
+        )
     return str(value)
-
-
-def _given(option: str, value: Any) -> str:
-    """Return an option and its value as the command line has them, or as Python."""
-    return f"{option} {value}" if option.startswith("--") else f"{option}={value!r}"
 
 
 def nonnegative(option: str, value: Any, *, integer: bool = False, finite: bool = False) -> Any:
@@ -38,15 +35,14 @@ def nonnegative(option: str, value: Any, *, integer: bool = False, finite: bool 
     endless = finite and is_number and np.isinf(value)
     if not is_number or not value >= 0 or (integer and value % 1 != 0) or endless:  # inf % 1 is NaN
         kind = "a whole number" if integer else "a finite number" if finite else "a number"
-        none = "" if option.startswith("--") else "None or "  # which the command line cannot say
-        raise InvalidInput(f"{_given(option, value)} must be {none}{kind} >= 0")
+        raise InvalidOption(option, value, f"must be None or {kind} >= 0", f"must be {kind} >= 0")
     return int(value) if integer else float(value)
 
 
 def at_least_one(option: str, value: Any) -> int:
     """Return a count that is a whole number >= 1."""
     if value is None or nonnegative(option, value, integer=True) < 1:
-        raise InvalidInput(f"{_given(option, value)} must be a whole number >= 1")
+        raise InvalidOption(option, value, "must be a whole number >= 1")
     return int(value)
 
 
@@ -65,13 +61,12 @@ def seed_sequence(random_state: Any) -> np.random.SeedSequence:
     return np.random.SeedSequence(random_state)
 
 
-def thread_count(n_jobs: Any, option: str = "n_jobs") -> int:
+def thread_count(n_jobs: Any) -> int:
     """Return the number of threads: None is 1, -1 is one per core."""
     if n_jobs is None:
         return 1
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
-        told = "must be a whole number other than 0 (-1: one thread per core)"
-        raise InvalidInput(f"{_given(option, n_jobs)} {told}")
+        raise InvalidOption("n_jobs", n_jobs, "must be a whole number other than 0 (-1: one thread per core)")
     return int(n_jobs) if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + int(n_jobs))
 
 

@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class SearchState:
+class Snapshot:
     """Where a search is: the signs of its incumbent, the bound of what is closed, and all that is open.
 
     ``gap_tol`` is how near to the incumbent boxes were closed, ``strong_penalty`` whether by the bound of that name.
@@ -71,7 +71,7 @@ class Checkpoint:
         checkpoint._due += interval
         return checkpoint
 
-    def save(self, state: SearchState, *, now: bool = False) -> None:
+    def save(self, state: Snapshot, *, now: bool = False) -> None:
         """Write the state if it is time; a disk that is full costs the checkpoint, not the search."""
         before, self._asked = self._asked, time.monotonic()
         apart = self._asked - before
@@ -87,7 +87,7 @@ class Checkpoint:
         except OSError as error:
             logger.warning("checkpoint %s not written, the search goes on: %s", self.path, error)
 
-    def load(self, root: SignPattern) -> SearchState | None:
+    def load(self, root: SignPattern) -> Snapshot | None:
         """Return the state in the file, or None if there is no file yet; refuse any other file."""
         remove_remains(self.path)
         if not self.path.exists():
@@ -110,7 +110,7 @@ class Checkpoint:
         except (AttributeError, TypeError, ValueError, KeyError, OverflowError, RecursionError):
             raise InvalidInput(f"checkpoint={str(self.path)!r} is malformed: delete it") from None
 
-    def _document(self, state: SearchState) -> dict[str, Any]:
+    def _document(self, state: Snapshot) -> dict[str, Any]:
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -124,7 +124,7 @@ class Checkpoint:
             "open": [[str(tree.signs), repr(float(tree.bound)), bool(tree.doubtful)] for tree in state.open],
         }
 
-    def _state(self, document: Any, root: SignPattern) -> SearchState:
+    def _state(self, document: Any, root: SignPattern) -> Snapshot:
         if not isinstance(document, Mapping) or document.get("format") != FORMAT:
             raise _Refused("is not a checkpoint of partls")
         version = document.get("version")
@@ -144,7 +144,7 @@ class Checkpoint:
             raise _Refused("is malformed")
         if min(counts.values(), default=0) < 0 or not isinstance(document["strong_penalty"], bool):
             raise _Refused("is malformed")
-        return SearchState(signs, closed, gap_tol, document["strong_penalty"], proved, counts, trees)
+        return Snapshot(signs, closed, gap_tol, document["strong_penalty"], proved, counts, trees)
 
 
 class _Refused(Exception):  # noqa: N818

@@ -11,8 +11,9 @@ import numpy as np
 
 from formulations.instance import Instance
 from formulations.signs import SignPattern
+from formulations.tolerances import OPTIMAL_GAP
 from partls.explore.subtree import Incumbent
-from partls.result import OPTIMAL_GAP, Solution, StartTrace, Status
+from partls.result import Solution, StartTrace, Status
 from partls.runtime.interrupts import Keyboard
 from partls.runtime.progress import Observer
 

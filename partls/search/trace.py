@@ -12,9 +12,10 @@ import numpy as np
 
 from formulations.instance import Instance
 from formulations.signs import SignPattern
+from formulations.tolerances import OPTIMAL_GAP
 from partls.explore.branching import branching_rule
 from partls.explore.generic import GenericExplorer
-from partls.explore.incumbents import leaf, plain_incumbent
+from partls.explore.incumbents import plain_incumbent, solve_pattern
 from partls.explore.subtree import Incumbent, Subtree, Tolerances, round_to_signs
 from partls.runtime.blas_threads import single_threaded_blas
 from partls.runtime.options import a_priori_signs
@@ -45,7 +46,8 @@ class TracedNode:
 
 
 def trace_search(instance: Instance, *, relaxation: Any = "active-set", branching: Any = "strong", signs: Any = None,
-                 best_first: bool = False, gap_tol: float = 1e-9, node_limit: int = 500) -> tuple[TracedNode, ...]:
+                 best_first: bool = False, gap_tol: float = OPTIMAL_GAP, node_limit: int = 500
+                 ) -> tuple[TracedNode, ...]:
     """Return the nodes of a search in the order they were looked at, then those left open; may raise ``OutOfTime``."""
     reduction = instance.reduction
     root = a_priori_signs(instance, signs)
@@ -59,7 +61,7 @@ def trace_search(instance: Instance, *, relaxation: Any = "active-set", branchin
     bounder = OrthogonalBounder(reduction) if native else bound.prepare(instance)
     explorer = GenericExplorer(reduction, lambda: bounder, branching_rule(branching), tolerances)
     with single_threaded_blas():
-        relaxed = leaf(reduction, root).v  # undecided groups without constraint
+        relaxed = solve_pattern(reduction, root).v  # undecided groups without constraint
         start = plain_incumbent(reduction, root, [round_to_signs(relaxed, reduction.labels, root)], relaxed)
         return tuple(_nodes(explorer, start, root, reduction.scale, best_first, node_limit))
 

@@ -26,9 +26,9 @@ from partls.explore.subtree import Exploration, Incumbent, Subtree, Task, round_
 from partls.parallel.make_pool import make_pool
 from partls.parallel.pool import ExplorerPool, ThreadPool
 from partls.result import Status
-from partls.runtime.daemon_threads import GRACE, within_reason
+from partls.runtime.daemon_threads import GRACE, run_with_deadline
 from partls.runtime.progress import SearchProgress
-from partls.search.checkpoint import SearchState
+from partls.search.checkpoint import Snapshot
 from partls.search.frontier import Frontier, at_least
 from partls.search.plan import SearchPlan
 from partls.search.task import Outcome
@@ -87,7 +87,7 @@ class TreeSearch:
         if self._native:
             self._budget = _BEST_FIRST_BUDGET if plan.best_first else _DEPTH_FIRST_BUDGET
 
-    def resume(self, state: SearchState, incumbent: Incumbent) -> None:
+    def resume(self, state: Snapshot, incumbent: Incumbent) -> None:
         """Go on from where an earlier run has stopped; from the root, if that one was content with a wider gap."""
         self._incumbent = min(self._incumbent, incumbent, key=lambda found: found.value)
         self._counts, self._proved = Counter(state.counts), state.proved
@@ -102,7 +102,7 @@ class TreeSearch:
     def _save(self, *, now: bool = False) -> None:
         if self._plan.checkpoint is not None:
             signs = round_to_signs(self._incumbent.v, self._labels, self._root)
-            state = SearchState(
+            state = Snapshot(
                 signs, self._closed, self._task.gap_tol, self._problem.relaxation.name == _STRONG_PENALTY,
                 self._proved, self._counts, self._all_open(),
             )
@@ -164,7 +164,7 @@ class TreeSearch:
             if self._is_over():
                 return True
             with until(self._deadline):
-                bound = self._explorers.main.certified(subtree, aim)
+                bound = self._explorers.main.safe_bound(subtree, aim)
             bound = max(bound, self._proved)  # as in the estimate it has to meet
             if self._gap_closed(bound):
                 closed = min(closed, bound)
@@ -224,7 +224,7 @@ class TreeSearch:
             self._strengthen_penalty()
             self._restart()
         elif isinstance(self._explorers.main, CompiledExplorer):
-            diagonal = within_reason(self._explorers.main.strengthen, self._is_over)
+            diagonal = run_with_deadline(self._explorers.main.add_diagonal, self._is_over)
             self._problem = replace(self._problem, diagonal=diagonal)
         self._strengthened = True
         return None
@@ -244,7 +244,7 @@ class TreeSearch:
         if not self._has_penalty:
             return False
         instance = self._problem.instance
-        bound = within_reason(lambda: named(_STRONG_PENALTY).prepare(instance).bound(self._root), self._is_over)
+        bound = run_with_deadline(lambda: named(_STRONG_PENALTY).prepare(instance).bound(self._root), self._is_over)
         low = self._estimate()
         return bound is not None and bound.value / self._scale - low > _MOST * (self._incumbent.value - low)
 
@@ -354,7 +354,7 @@ class TreeSearch:
         deadline = min(
             time.perf_counter() + _CERTIFYING, self._end_of_time + FINISHING, self._keyboard.pressed_at + GRACE
         )
-        certified = self._explorers.main.certified
+        certified = self._explorers.main.safe_bound
         with until(deadline):
             for subtree in self._open:
                 if lower <= 0.0:  # a sum of squares and a penalty

@@ -21,10 +21,10 @@ from formulations.data import Floats
 from formulations.instance import Instance
 from formulations.signs import SignPattern
 from partls.explore.contradiction import Contradiction, check_claim
-from partls.explore.incumbents import hasty_incumbent, leaf
+from partls.explore.incumbents import hasty_incumbent, solve_pattern
 from partls.explore.subtree import Incumbent
 from partls.result import StartTrace, Status
-from partls.runtime.daemon_threads import DaemonThreads, wait_for, within_reason
+from partls.runtime.daemon_threads import DaemonThreads, run_with_deadline, wait_for
 from partls.runtime.interrupts import wait
 from partls.runtime.options import at_least_one, chosen, nonnegative
 from partls.runtime.progress import SearchProgress
@@ -147,7 +147,7 @@ def _bounder_and_bound(instance: Instance, relaxation: Relaxation, root: SignPat
         return bounder, ask(bounder, root)
 
     quick = isinstance(relaxation, ActiveSetRelaxation)
-    answer = asked() if quick else within_reason(asked, is_over)
+    answer = asked() if quick else run_with_deadline(asked, is_over)
     if answer is None:  # it hangs
         return OrthogonalBounder(instance.reduction), _least_squares_bound(instance, root)
     bounder, bound = answer
@@ -167,7 +167,7 @@ def _settled(split: Split, best: Incumbent) -> Incumbent:
     """Return a point at least as good in which no group rests at zero that would rather be on either side."""
     while split.asleep(best.v):
         try:
-            again = leaf(split.reduction, split.signs(best.v), best)
+            again = solve_pattern(split.reduction, split.signs(best.v), best)
         except OutOfTime:
             break
         if not again.value < best.value * (1 - 1e-12):

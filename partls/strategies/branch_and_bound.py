@@ -8,19 +8,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from formulations.tolerances import ABSOLUTE_TOLERANCE
 from partls.explore.branching import branching_rule
-from partls.explore.explorers import SearchProblem, is_native
+from partls.explore.explorers import SearchProblem, kernel_applies
 from partls.explore.incumbents import (
     compiled_incumbent,
     exact_fit_nearby,
+    find_exact_fit,
     hasty_incumbent,
-    interpolating,
-    leaf,
     plain_incumbent,
+    solve_pattern,
 )
 from partls.explore.subtree import Incumbent, Tolerances, round_to_signs
 from partls.parallel.make_pool import checked_executor
-from partls.result import ABSOLUTE_TOLERANCE, Status
+from partls.result import Status
 from partls.runtime.options import chosen, nonnegative, writable
 from partls.search.checkpoint import Checkpoint
 from partls.search.plan import SearchPlan
@@ -116,17 +117,17 @@ class BranchAndBound(Strategy):
         reduction, relaxation = task.instance.reduction, as_relaxation(self.relaxation)
         size = float(reduction.z @ reduction.z) + reduction.rest
         tolerances = Tolerances(_PRUNE_SHARE * task.gap_tol, size)
-        exact_fit = interpolating(reduction, task.root, _EXACT_FIT * size, task.is_over)
+        exact_fit = find_exact_fit(reduction, task.root, _EXACT_FIT * size, task.is_over)
         if exact_fit is not None:
             return Outcome(exact_fit, 0.0, None, Counter({"nodes": 0}))
         grouped, plan = group_columns(reduction), self._plan(task)
-        native = isinstance(relaxation, ActiveSetRelaxation) and is_native(grouped)
+        native = isinstance(relaxation, ActiveSetRelaxation) and kernel_applies(grouped)
         unlimited = task.time_limit is None and self.node_limit is None
         incumbent = _first_incumbent(grouped, task, tolerances, native=native, unlimited=unlimited)
         problem = SearchProblem(task.instance, relaxation, branching_rule(self.branching), tolerances, incumbent.value)
         tree = TreeSearch(problem, problem.explorers(grouped), plan, incumbent, grouped.distance)
         if plan.checkpoint is not None and (state := plan.checkpoint.load(task.root)) is not None:
-            tree.resume(state, leaf(reduction, state.signs))
+            tree.resume(state, solve_pattern(reduction, state.signs))
         return tree
 
     def _plan(self, task: SearchTask) -> SearchPlan:

@@ -19,7 +19,7 @@ from formulations.errors import InvalidInput
 from formulations.instance import Instance
 from formulations.rows.reduction import Reduction
 from formulations.signs import SignPattern
-from partls.explore.incumbents import hasty_incumbent, leaf
+from partls.explore.incumbents import hasty_incumbent, solve_pattern
 from partls.explore.subtree import Incumbent, Tolerances
 from partls.result import Solution, Status
 from partls.runtime.interrupts import Keyboard
@@ -34,7 +34,7 @@ from relaxations.safe.least_squares import SafeBound
 from relaxations.sign_constrained import solve_signed
 
 if TYPE_CHECKING:
-    from relaxations.kernel.tableau import Problem
+    from relaxations.kernel.tableau import KernelProblem
 
 MAX_GROUPS = 24
 _BLOCK_GROUPS = 10  # patterns are solved 2^10 at a time: enough to amortise, little to hold
@@ -127,7 +127,7 @@ class PatternSolver:
             certified, best, kept, np.zeros(nodes.N_COUNTS, np.int64),
         )
         if not self._grouped.reliable:  # what is rounded in a gradient is priced by boxes no longer small
-            certified -= _GRADIENT * np.sqrt(values) * self._problem.box.sum()
+            certified -= _GRADIENT * np.sqrt(values) * self._problem.coef_bounds.sum()
         return Block(patterns, values, certified, kept if coefs else None, Incumbent(best[0], best[1:]))
 
     def _solve_plain(self, patterns: NDArray[np.int8]) -> Block:
@@ -160,7 +160,7 @@ class PatternSolver:
             if turn > 0:  # one is no reason to lose a block
                 self.check()
             pattern = SignPattern(tuple(block.patterns[i].tolist()))
-            solution = leaf(reduction, pattern, None if points is None else Incumbent(inf, points[i]))
+            solution = solve_pattern(reduction, pattern, None if points is None else Incumbent(inf, points[i]))
             bound = self._safe.value(solution.v, reduction.column_signs(pattern), solution.value)
             block.values[i], block.certified[i] = solution.value, max(bound, reduction.rest)
             if block.coefs is not None:
@@ -178,7 +178,7 @@ def _by_value(incumbent: Incumbent) -> float:
     return incumbent.value
 
 
-def _without_columns(grouped: GroupedProblem) -> Problem:
+def _without_columns(grouped: GroupedProblem) -> KernelProblem:
     """Return the kernel's problem with every column held at zero, turned around as the enumeration reads it."""
     tableau = kernel.tableau
     Q = grouped.R.T @ grouped.R
@@ -186,7 +186,7 @@ def _without_columns(grouped: GroupedProblem) -> Problem:
     state[tableau.DIAGONAL] = -np.diag(Q)
     state[tableau.POINT] = grouped.R.T @ grouped.z
     state[tableau.PASSIVE] = 1.0
-    problem: Problem = grouped.kernel_problem(grouped.size)
+    problem: KernelProblem = grouped.kernel_problem(grouped.size)
     R, z = np.pad(grouped.R, ((0, -len(grouped.R) % 4), (0, 0))), np.pad(grouped.z, (0, -len(grouped.R) % 4))
     return problem._replace(R=R, z=z, T=-Q, state=state, tolerance=_ROUNDING * np.sqrt(grouped.size))
 
@@ -261,7 +261,7 @@ def _enumerate(instance: Instance, solver: PatternSolver, keep: str | int, max_g
     except (TimeoutError, OutOfTime):
         limit = Status.TIME_LIMIT
     if best is None or not best.value < inf:
-        best = leaf(reduction, SignPattern(tuple(s or 1 for s in solver._root.values)))
+        best = solve_pattern(reduction, SignPattern(tuple(s or 1 for s in solver._root.values)))
     if done < solver.n_patterns:
         lower = min(lower, _root_bound(solver, best.value))
     counts = Counter({"nodes": done, "leaves": done})

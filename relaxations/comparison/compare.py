@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf, nan
-from typing import TYPE_CHECKING
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -17,96 +16,14 @@ from formulations.instance import Instance
 from formulations.rounding import Rounded, rounded
 from formulations.signs import SignPattern
 from relaxations.clock import OutOfTime, in_time, until
+from relaxations.comparison.compared import Compared
 from relaxations.comparison.node_optimum import node_optimum
-from relaxations.comparison.table import Column, ResultTable, duration, number
+from relaxations.comparison.result import Comparison
 from relaxations.protocol import Bound, Bounder, BoundStatus, Relaxation, ask
 from relaxations.registry import MEMBERS, as_relaxation
 from relaxations.sign_constrained import solve_signed
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-_SHOWN_AS_ZERO = 5e-5  # shares below this print as 0.0000
 _RUNS, _SHORT = 3, 0.2  # a bound of fewer seconds is timed up to three times: the first compiles
-
-
-@dataclass(frozen=True)
-class Compared:
-    """One relaxation at one depth.
-
-    Attributes
-    ----------
-    relaxation
-        Its name.
-    depth, nodes
-        Number of decided groups, and over how many nodes of that depth the numbers are means.
-    bound, estimate
-        The certified bound and the solver's own number.
-    gap_closed
-        ``(bound - floor) / (optimum - floor)``, with floor the unconstrained optimum of the instance and the optimum
-        that of the node. A bound that failed closes nothing, 0; NaN where the two tie up to rounding.
-    seconds, prepare_seconds
-        Wall-clock time of one bound, and of preparing the relaxation.
-    status
-        How the solve ended; where nodes differ, how many ended how.
-    note
-        The error, where there was one.
-    """
-
-    relaxation: str
-    depth: int
-    nodes: int
-    bound: float
-    estimate: float
-    gap_closed: float
-    seconds: float
-    prepare_seconds: float
-    status: str
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Comparison(ResultTable):
-    """What ``compare`` measured; shows itself as a table and as a plot."""
-
-    rows: tuple[Compared, ...]
-    floor: float
-    optimum: float
-    tie: bool = False  # the two are equal up to rounding
-
-    columns = (
-        Column("relaxation", lambda row: row.relaxation, text=True),
-        Column("depth", lambda row: str(row.depth)),
-        Column("nodes", lambda row: str(row.nodes)),
-        Column("certified", lambda row: number(row.bound, ".7g")),
-        Column("estimate", lambda row: number(row.estimate, ".7g")),
-        Column("gap closed", lambda row: number(row.gap_closed, ".4f")),
-        Column("time", lambda row: duration(row.seconds)),
-        Column("prepare", lambda row: duration(row.prepare_seconds)),
-        Column("status", lambda row: f"{row.status} ({row.note})" if row.note else row.status, text=True),
-    )
-
-    @property
-    def caption(self) -> str:
-        """The two ends of the gap, and why a bound may close none of it."""
-        if self.tie:
-            return "no gap to close: the optimum and the unconstrained one tie (up to rounding)"
-        ends = f"gap from {self.floor:.8g} (unconstrained) to {self.optimum:.8g} (optimum)"
-        at_floor = dict.fromkeys(
-            row.relaxation for row in self.rows if np.isfinite(row.bound) and abs(row.gap_closed) < _SHOWN_AS_ZERO
-        )
-        if not at_floor:
-            return ends
-        return (
-            f"{ends}. Gap closed 0: the bound of {', '.join(at_floor)} equals the unconstrained optimum. Bounds that "
-            "drop the constraints of undecided groups start there and rise as the search decides signs."
-        )
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the share of the gap closed against time, one point per relaxation and depth; return the axes."""
-        from relaxations.comparison.strength_plot import plot_strength
-
-        return plot_strength(self, ax)
 
 
 def compare(

@@ -12,27 +12,27 @@ from formulations.data import Floats
 from formulations.errors import InvalidInput
 from formulations.instance import Instance
 from formulations.signs import SignPattern
+from formulations.tolerances import ZERO_COEFFICIENT
 from relaxations.active_set import ActiveSetBounder
 from relaxations.sign_constrained import solve_signed
 
 _MAX_NODES = 20_000
-_SAME = 1e-11  # relative: a node that cannot improve the optimum by more is closed
-_WRONG_SIGN = 1e-11  # of the target's norm: smaller coefficients count as zero
+_CLOSED = 1e-11  # relative: a node that cannot improve the optimum by more is closed
 
 
 def node_optimum(instance: Instance, signs: SignPattern) -> float:
     """Return the least objective under ``signs``; refuse if that takes more than some thousand nodes."""
     reduction = instance.reduction
     bounder = ActiveSetBounder(reduction)
-    zero = _WRONG_SIGN * float(np.linalg.norm(reduction.z))
+    zero = ZERO_COEFFICIENT * float(np.linalg.norm(reduction.z))
     best = float((reduction.z @ reduction.z + reduction.rest) * reduction.scale)  # all coefficients zero
     stack = [signs]
     for _ in range(_MAX_NODES):
         if not stack:
             return best
         node = stack.pop()
-        bound = bounder.bound(node, cutoff=best * (1 - _SAME))
-        if bound.coef is None or bound.value >= best * (1 - _SAME):
+        bound = bounder.bound(node, cutoff=best * (1 - _CLOSED))
+        if bound.coef is None or bound.value >= best * (1 - _CLOSED):
             continue
         sides = [_sides(bound.coef[reduction.labels == k]) for k in range(reduction.n_groups)]
         mixed = [k for k in node.undecided if min(sides[k]) > zero]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import groupby
 from math import isfinite
 from typing import TYPE_CHECKING
+
+from relaxations.comparison.compared import Compared
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.transforms import Bbox
     from matplotlib.typing import ColorType
-
-    from relaxations.comparison.compare import Compared, Comparison
 
 # Where a label may stand, in points from its marker: the first place that is free is taken.
 _PLACES = [
@@ -23,13 +24,13 @@ _PLACES = [
 _MARKER = 5  # pixels from the centre of a marker to its edge, and a little
 
 
-def plot_strength(comparison: Comparison, ax: Axes | None = None) -> Axes:
+def plot_strength(compared: Iterable[Compared], ax: Axes | None = None) -> Axes:
     """Draw one point per relaxation and depth, those of one relaxation joined; return the axes."""
     if ax is None:
         import matplotlib.pyplot as plt
 
         ax = plt.subplots(figsize=(7.0, 4.5), layout="constrained")[1]
-    rows = [row for row in comparison.rows if isfinite(row.gap_closed) and isfinite(row.seconds)]
+    rows = [row for row in compared if isfinite(row.gap_closed) and isfinite(row.seconds)]
     ax.set_xscale("log")
     ax.axhline(1.0, color="0.6", linewidth=1, linestyle="--", zorder=1)
     several = len({row.depth for row in rows}) > 1

@@ -97,12 +97,12 @@ class ResultTable:
         caption = html.escape(self.caption)
         return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
-    def to_frame(self) -> Any:
+    def to_pandas(self) -> Any:
         """Return the rows as a pandas DataFrame, numbers unrounded."""
         try:
             import pandas as pd
         except ImportError as error:
-            raise PartLSError("to_frame() needs pandas, which is missing: python -m pip install pandas") from error
+            raise PartLSError("to_pandas() needs pandas, which is missing: python -m pip install pandas") from error
         return pd.DataFrame([asdict(row) for row in self.rows])
 
 

@@ -25,8 +25,8 @@ _MEANING = {
     cp.UNBOUNDED: BoundStatus.UNBOUNDED,
     cp.UNBOUNDED_INACCURATE: BoundStatus.INACCURATE,
 }
-# A first-order solver's default accuracy would let bounds fall visibly from parent to child; certificates re-solve what
-# the dual values leave open, so more than this buys nothing that can be measured.
+# A first-order solver's default accuracy would let bounds fall visibly from parent to child; safe bounds solve again
+# what the dual values leave open, so more than this buys nothing that can be measured.
 _ACCURACY: dict[str, dict[str, Any]] = {"SCS": {"eps_abs": 1e-7, "eps_rel": 1e-7, "max_iters": 20_000}}
 _TIME_LIMITS = {"CLARABEL": "time_limit", "SCS": "time_limit_secs"}
 _INTERRUPTED = -5  # in the words of SCS
@@ -42,7 +42,7 @@ class Solved:
     model
         The model of the best attempt; its variables and dual values are None if no solver left any.
     status
-        OPTIMAL, UNBOUNDED, INACCURATE (a point to start a certificate from) or FAILED (none).
+        OPTIMAL, UNBOUNDED, INACCURATE (a point to start a safe bound from) or FAILED (none).
     solver
         The solver of the best attempt.
     attempts

@@ -20,14 +20,13 @@ from formulations.data import Floats
 from formulations.errors import InvalidInput, suggestion
 from formulations.instance import Instance
 from formulations.rows.reduction import Reduction
+from formulations.tolerances import PART_IN_DIRECTION, SAFETY
 from relaxations.conic.backend import Backend
 from relaxations.protocol import BoundStatus
 
 CHOICES = ("block", "diagonal", "bj", "lambda-min")
 
-_SAFETY = 1e-6  # D is kept this far below Q, against rounding in the largest eigenvalue
 _NULL = 1e-7  # singular values of R (columns have norm about 1) below which a direction counts as a dependence
-_LOAD = 1e-6  # a group's part in a dependence below which it is not concerned
 _MAX_CONDITION = 1e8  # beyond this the safety above would not cover the rounding
 _EVERYWHERE = 1e-3  # share of D spread over all groups, so that no block is singular
 _ROUGH = 2500  # iterations of a first-order solver: any D will do, and a good one is near by then
@@ -55,7 +54,7 @@ class Room:
         """Return the largest multiple of D (zero outside ``columns``) that is safely below Q; inf if D is zero."""
         square = self.inverse.T @ D[np.ix_(self.columns, self.columns)] @ self.inverse
         top = float(eigvalsh(square).max(initial=0.0))
-        return (1.0 - _SAFETY) / top if top > 0 else inf
+        return (1.0 - SAFETY) / top if top > 0 else inf
 
     def filled(self, D: Floats) -> Floats:
         """Return D on the columns that have curvature to give, as large as it may be."""
@@ -69,7 +68,7 @@ def room(part: Reduction) -> Room:
     _, sizes, directions = np.linalg.svd(R, full_matrices=True)
     null = directions[np.append(sizes, np.zeros(n - len(sizes))) <= _NULL]
     load = np.sqrt(np.bincount(part.labels, (null**2).sum(axis=0), part.n_groups))
-    inside = load[part.labels] <= _LOAD
+    inside = load[part.labels] <= PART_IN_DIRECTION
     columns = np.flatnonzero(inside)
     own = _beyond(R[:, ~inside], R[:, columns])
     if len(own) >= len(columns) > 0:

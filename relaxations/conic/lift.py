@@ -1,4 +1,4 @@
-"""What the two lifted relaxations share: which solver comes first, where a lift is flat, and its certificate."""
+"""What the two lifted relaxations share: which solver comes first, where a lift is flat, and its safe bound."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from relaxations.sign_constrained import solve_signed
 
 _CLARABEL_ORDER, _CLARABEL_DEPENDENT = 20, 60  # of the lift: above it SCS is faster; it suffers from unbounded optima
 _DEEP = 1e-4  # least eigenvalue of A'A - N0 that needs no better N0: rounding costs a part of 1e-9
-_FLAT = 1e-4  # of the largest: a diagonal entry of a direction that counts
-_LOOSE = 1e-6  # of the target's square: a solver's value this far above a certified one asks for a second look
-_EXPLAINED = 1e-18  # squared norm of a column (norm about 1) that the flat ones explain
+_COUNTS = 1e-4  # of the largest: a diagonal entry of a direction that counts
+_SECOND_LOOK = 1e-6  # of the target's square: a solver's value this far above a safe one asks for a second look
+_EXPLAINED_SQUARE = 1e-18  # squared norm of a column (norm about 1) that the flat ones explain
 
 
 def solvers_for(reduction: Reduction, order: int) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ class InteriorSearch:
             if found is not None or better is not None:
                 return max((found, better), key=lambda inner: 0.0 if inner is None else inner.least)
             moved = np.asarray(solved.model.coefficients.value)
-            flat[kept[moved >= _FLAT * moved.max()]] = True
+            flat[kept[moved >= _COUNTS * moved.max()]] = True
 
     def _directions(self, part: LiftedProblem, gram: Floats) -> Solved:
         def build(_: SignPattern | None) -> Model:
@@ -78,12 +78,12 @@ class InteriorSearch:
 
 def _set_aside_explained(problem: LiftedProblem, flat: NDArray[np.bool_]) -> None:
     """Mark as flat, in place, the columns that those marked before explain, and zero columns."""
-    explained = np.diag(projected_gram(problem, flat)) <= _EXPLAINED
+    explained = np.diag(projected_gram(problem, flat)) <= _EXPLAINED_SQUARE
     flat[np.flatnonzero(~flat)[explained]] = True
 
 
-class LiftCertificate:
-    """Certified values of one lift of one instance, never below the cheap bound's.
+class LiftSafeBound:
+    """Safe values of one lift of one instance, never below the cheap bound's.
 
     ``problem`` states the lift under given column signs, ``guess`` interior multipliers of its root.
     """
@@ -104,7 +104,7 @@ class LiftCertificate:
         if self._root is not None:
             value = max(value, lift_bound(problem, N, self._root.restricted(columns), x))
         bounded = self._root is not None and not self._root.flat.any()
-        if not bounded and model.value / self._reduction.scale - value > _LOOSE * problem.size:
+        if not bounded and model.value / self._reduction.scale - value > _SECOND_LOOK * problem.size:
             # Decided signs leave fewer directions flat: look again at this node.
             inner = self._search(problem, self._guess[np.ix_(columns, columns)])
             value = max(value, lift_bound(problem, N, inner, x)) if inner is not None else value

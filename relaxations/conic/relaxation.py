@@ -1,4 +1,4 @@
-"""The bounder of every relaxation that goes through CVXPY: solve, certify what came back, keep both numbers."""
+"""The bounder of every relaxation that goes through CVXPY: solve, bound safely what came back, keep both numbers."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from formulations.signs import SignPattern
 from relaxations.conic.backend import Backend
 from relaxations.protocol import Bound, BoundStatus
 
-Certificate = Callable[[Model, NDArray[np.int8]], float]
+SafeBoundOf = Callable[[Model, NDArray[np.int8]], float]
 
 
 @dataclass(frozen=True, eq=False)
 class ConicBounder:
     """Bounds of one relaxation of one instance: a solver's answer, and what NumPy can prove from its dual values.
 
-    ``certify`` takes the solved model and the sign of each reduced column, and returns a lower bound in reduced
+    ``safe_bound`` takes the solved model and the sign of each reduced column, and returns a lower bound in reduced
     units that holds whatever the solver did; NaN or -inf if it can prove nothing. What was proved of a node holds for
     its children, so a bound is never below that of a parent asked for before. Not to be shared between threads.
     """
 
     reduction: Reduction
     backend: Backend
-    certify: Certificate
+    safe_bound: SafeBoundOf
     _proved: dict[SignPattern, float] = field(default_factory=dict)
 
     def bound(self, signs: SignPattern, *, cutoff: float = inf) -> Bound:
@@ -40,10 +40,10 @@ class ConicBounder:
         status, value, v = solved.status, -inf, None
         if status in (BoundStatus.OPTIMAL, BoundStatus.INACCURATE):
             v = np.asarray(solved.model.coefficients.value, dtype=np.float64)
-            value = self.certify(solved.model, self.reduction.column_signs(signs))
+            value = self.safe_bound(solved.model, self.reduction.column_signs(signs))
             if not np.isfinite(value):
                 value, status = -inf, BoundStatus.FAILED
-            # A sum of squares and a penalty: no certificate needs to say less than zero.
+            # A sum of squares and a penalty: no safe bound needs to be below zero.
             value = max(value, 0.0) * self.reduction.scale if np.isfinite(value) else value
         if status is not BoundStatus.FAILED:
             value = max([value, *(self._proved.get(parent, -inf) for parent in signs.parents)])

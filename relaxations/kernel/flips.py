@@ -28,7 +28,7 @@ from relaxations.kernel.tableau import (
     PASSIVE,
     PASSIVE_SIGN,
     POINT,
-    Problem,
+    KernelProblem,
     copy_state,
     decide,
     pending_row,
@@ -63,7 +63,7 @@ def cheapest(values: Any) -> int:
 
 
 @compiled(real, problem_t, workspace_t, integer, integer, vector, vector, glue=True)
-def flip(problem: Problem, ws: Workspace, first: int, second: int, best: Any, bounds: Any) -> float:
+def flip(problem: KernelProblem, ws: Workspace, first: int, second: int, best: Any, bounds: Any) -> float:
     """Flip the sign of one or two groups and keep the flip if it pays; return the value it would have.
 
     Principal pivoting from the neighbouring pattern's optimum; not guaranteed to end, so it is cut short (inf).
@@ -94,7 +94,8 @@ def flip(problem: Problem, ws: Workspace, first: int, second: int, best: Any, bo
 
 
 @compiled(numba.void, problem_t, workspace_t, signs_t, vector, vector, integer, integer, entry=True)
-def improve(problem: Problem, ws: Workspace, signs: Any, best: Any, bounds: Any, n_rounds: int, n_paired: int) -> None:
+def improve(problem: KernelProblem, ws: Workspace, signs: Any, best: Any, bounds: Any, n_rounds: int, n_paired: int
+            ) -> None:
     """Solve the leaf of ``signs``, then descend by flips of one group and of pairs of the cheapest groups.
 
     ``bounds[0]`` and ``best`` receive the best objective and its coefficients; they do if the work is stopped, too.

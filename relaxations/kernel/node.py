@@ -20,13 +20,13 @@ from relaxations.kernel.compilation import (
     vector,
 )
 from relaxations.kernel.pivoting import PRUNED, dual_steps
-from relaxations.kernel.safe_bound import FITTED, SCRATCH_ROWS, certify
+from relaxations.kernel.safe_bound import FITTED, SCRATCH_ROWS, safe_bound
 from relaxations.kernel.tableau import (
     PASSIVE,
     PENDING_ROWS,
     POINT,
     STATE_ROWS,
-    Problem,
+    KernelProblem,
     copy_state,
     decide,
     materialise,
@@ -81,7 +81,7 @@ at_t = (problem_t, workspace_t, integer)  # problem, workspace, level
 trial_outcome_t = numba.types.Tuple((integer, integer, real))
 
 
-def make_workspace(problem: Problem, levels: int | None = None) -> Workspace:
+def make_workspace(problem: KernelProblem, levels: int | None = None) -> Workspace:
     """Return the memory of one search over this problem."""
     M = problem.R.shape[1]
     K = len(problem.start) - 1
@@ -105,25 +105,25 @@ def copy_signs(source: Any, target: Any) -> None:
 
 
 @compiled(trial_outcome_t, *at_t, integer, real, real, integer, integers, glue=True)
-def try_child(problem: Problem, ws: Workspace, level: int, k: int, sign: float, cutoff: float, slot: int, counts: Any
-              ) -> tuple[int, int, float]:
+def try_child(problem: KernelProblem, ws: Workspace, level: int, k: int, sign: float, cutoff: float, slot: int,
+              counts: Any) -> tuple[int, int, float]:
     """Bound the child that fixes group k, on pending pivots only; return (status, pending pivots, value).
 
-    PRUNED is returned with a certified value at or above the cutoff, never on the tableau's word alone.
+    PRUNED is returned with a safe value at or above the cutoff, never on the tableau's word alone.
     """
     base = ws.base[level]
     S, T, U, C = ws.trial[slot], ws.T[base], ws.U[slot], ws.C[slot]
     counts[TRIALS] += 1
-    certified, limit = np.inf, cutoff
-    while True:  # a second time, to the end, if the certificate does not confirm the prune
+    safe, limit = np.inf, cutoff
+    while True:  # a second time, to the end, if the safe bound does not confirm the prune
         copy_state(ws.S[level], S)
         decide(problem, S, k, sign)
         status, n, value = dual_steps(problem, T, U, C, ws.n_pending[level], S, ws.value[level], limit)
         if status != PRUNED:
             return status, n, value
-        certified = certify(problem, T, ws.T_passive[base], U, C, n, S, ws.scratch)
-        if certified >= cutoff:
-            return PRUNED, n, certified
+        safe = safe_bound(problem, T, ws.T_passive[base], U, C, n, S, ws.scratch)
+        if safe >= cutoff:
+            return PRUNED, n, safe
         limit = np.inf
 
 
@@ -169,7 +169,7 @@ def settle(ws: Workspace, source: int, target: int, slot: int, n: int, value: fl
 
 
 @compiled(real, problem_t, matrix, signs_t, vector)
-def feasible_value(problem: Problem, S: Any, signs: Any, w: Any) -> float:
+def feasible_value(problem: KernelProblem, S: Any, signs: Any, w: Any) -> float:
     """Make the signs of S's point exact, in w, and return its error recomputed from R and z: an upper bound."""
     R = problem.R
     for k in range(signs.size):
@@ -200,15 +200,15 @@ def offer(value: float, w: Any, best: Any, bounds: Any) -> None:
 
 
 @compiled(real, *at_t, vector, vector, glue=True)
-def close_leaf(problem: Problem, ws: Workspace, level: int, best: Any, bounds: Any) -> float:
-    """Offer the sign-consistent point of a node as incumbent; return the node's certified bound."""
+def close_leaf(problem: KernelProblem, ws: Workspace, level: int, best: Any, bounds: Any) -> float:
+    """Offer the sign-consistent point of a node as incumbent; return the node's safe bound."""
     S = ws.S[level]
     base, n = ws.base[level], ws.n_pending[level]
     U, C = ws.pending[level], ws.pending_c[level]
-    certified = certify(problem, ws.T[base], ws.T_passive[base], U, C, n, S, ws.scratch)
+    safe = safe_bound(problem, ws.T[base], ws.T_passive[base], U, C, n, S, ws.scratch)
     w = ws.scratch[FITTED]
     offer(feasible_value(problem, S, ws.signs[level], w), w, best, bounds)
-    return certified
+    return safe
 
 
 @compiled(numba.void, workspace_t, signs_t, integers)

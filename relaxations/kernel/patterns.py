@@ -39,7 +39,7 @@ from relaxations.kernel.tableau import (
     PASSIVE,
     PASSIVE_SIGN,
     POINT,
-    Problem,
+    KernelProblem,
     copy_state,
     decide,
     pending_row,
@@ -48,7 +48,7 @@ from relaxations.kernel.tableau import (
     trial_t,
 )
 
-_ROUNDS = 50  # tableaus in a row before a pattern is left as it is, for its certificate to judge
+_ROUNDS = 50  # tableaus in a row before a pattern is left as it is, for its safe bound to judge
 _OWN_TABLEAU = 3  # levels between the nodes that get a tableau of their own at the latest
 
 
@@ -66,7 +66,7 @@ def worst_side(S: Any, tolerance: float, scratch: Any) -> int:
 
 
 @compiled(integer, problem_t, *trial_t)
-def change_sides(problem: Problem, T: Any, U: Any, C: Any, n: int, S: Any) -> int:
+def change_sides(problem: KernelProblem, T: Any, U: Any, C: Any, n: int, S: Any) -> int:
     """Pivot until every column is where its sign and gradient belong, or the pending pivots are used up; return n."""
     while n < MAX_PENDING:
         i = worst_side(S, problem.tolerance, U[MAX_PENDING + 2])
@@ -79,7 +79,7 @@ def change_sides(problem: Problem, T: Any, U: Any, C: Any, n: int, S: Any) -> in
 
 
 @compiled(numba.void, problem_t, matrix, matrix)
-def refresh(problem: Problem, T: Any, S: Any) -> None:
+def refresh(problem: KernelProblem, T: Any, S: Any) -> None:
     """Take coefficients and gradients from a tableau: dual steps cut short leave neither."""
     start = problem.state[POINT]
     for a in range(start.size):
@@ -91,7 +91,7 @@ def refresh(problem: Problem, T: Any, S: Any) -> None:
 
 
 @compiled(numba.void, problem_t, workspace_t, integer, glue=True)
-def let_in(problem: Problem, ws: Workspace, level: int) -> None:
+def let_in(problem: KernelProblem, ws: Workspace, level: int) -> None:
     """Solve a node that has a tableau of its own, and no coefficient of the wrong sign, by dual steps."""
     for _ in range(_ROUNDS):
         refresh(problem, ws.T[level], ws.S[level])
@@ -102,7 +102,7 @@ def let_in(problem: Problem, ws: Workspace, level: int) -> None:
 
 
 @compiled(integer, problem_t, workspace_t, integer, integer, real, glue=True)
-def solve_child(problem: Problem, ws: Workspace, level: int, k: int, sign: float) -> int:
+def solve_child(problem: KernelProblem, ws: Workspace, level: int, k: int, sign: float) -> int:
     """Let group k in with its sign; return the pending pivots in the trial, or UNSOLVED if they had no room.
 
     The child has then got a tableau of its own.
@@ -128,7 +128,7 @@ def solve_child(problem: Problem, ws: Workspace, level: int, k: int, sign: float
 
 
 @compiled(numba.void, problem_t, workspace_t, signs_t, glue=True)
-def solve_prefix(problem: Problem, ws: Workspace, signs: Any) -> None:
+def solve_prefix(problem: KernelProblem, ws: Workspace, signs: Any) -> None:
     """Solve level 0: the groups decided beforehand."""
     copy_state(problem.state, ws.S[0])
     for a in range(problem.T.shape[0]):
@@ -142,11 +142,12 @@ def solve_prefix(problem: Problem, ws: Workspace, signs: Any) -> None:
 
 
 @compiled(numba.types.Tuple((real, real)), problem_t, matrix, matrix)
-def certified_value(problem: Problem, S: Any, scratch: Any) -> tuple[float, float]:
-    """Return (squared error, certified lower bound) of a complete pattern, from R, z and S's point made feasible.
+def value_and_safe_bound(problem: KernelProblem, S: Any, scratch: Any) -> tuple[float, float]:
+    """Return (squared error, safe lower bound) of a complete pattern, from R, z and S's point made feasible.
 
     For any r: ``||Rv - z||^2 >= 2 r'z - r'r - 2 (R'r)'v``. With r the residual of a feasible point w, what the
-    gradient R'r lacks to its sign is priced by the box. ``(x + |x|) / 2`` is the positive part, NaN kept.
+    gradient R'r lacks to its sign is priced by the bound of its coefficient. ``(x + |x|) / 2`` is the
+    positive part, NaN kept.
     """
     R, z, w, gradient, sign = problem.R, problem.z, scratch[FITTED], scratch[GRADIENT], scratch[ERROR]
     height, M = R.shape
@@ -170,16 +171,16 @@ def certified_value(problem: Problem, S: Any, scratch: Any) -> tuple[float, floa
     inner, price = 0.0, 0.0
     for a in range(M):
         inner += w[a] * gradient[a]
-        price += 0.5 * (sign[a] * gradient[a] + abs(gradient[a])) * problem.box[a]
+        price += 0.5 * (sign[a] * gradient[a] + abs(gradient[a])) * problem.coef_bounds[a]
     bound = square + 2.0 * inner - 2.0 * price - _MARGIN * np.sqrt(square * problem.size)
     return square, max(bound, problem.rest)
 
 
 @compiled(numba.void, problem_t, matrix, matrix, integer, vector, vector, vector, matrix)
-def record(problem: Problem, S: Any, scratch: Any, leaf: int, values: Any, certified: Any, best: Any, coefs: Any
+def record(problem: KernelProblem, S: Any, scratch: Any, leaf: int, values: Any, safe_bounds: Any, best: Any, coefs: Any
            ) -> None:
-    """Write value, certified bound and (if wanted) coefficients of one complete pattern."""
-    values[leaf], certified[leaf] = certified_value(problem, S, scratch)
+    """Write value, safe bound and (if wanted) coefficients of one complete pattern."""
+    values[leaf], safe_bounds[leaf] = value_and_safe_bound(problem, S, scratch)
     w = scratch[FITTED]
     offer(values[leaf], w, best[1:], best[:1])
     if coefs.shape[0] > 0:
@@ -188,7 +189,7 @@ def record(problem: Problem, S: Any, scratch: Any, leaf: int, values: Any, certi
 
 
 @compiled(numba.void, problem_t, workspace_t, signs_t, integers, vector, vector, vector, matrix, integers, entry=True)
-def complete_patterns(problem: Problem, ws: Workspace, signs: Any, groups: Any, values: Any, certified: Any,
+def complete_patterns(problem: KernelProblem, ws: Workspace, signs: Any, groups: Any, values: Any, safe_bounds: Any,
                       best: Any, coefs: Any, counts: Any) -> None:
     """Solve all 2^m completions of ``signs`` over the undecided ``groups``.
 
@@ -199,9 +200,9 @@ def complete_patterns(problem: Problem, ws: Workspace, signs: Any, groups: Any, 
     m = groups.size
     solve_prefix(problem, ws, signs)
     for b in range(values.size):
-        values[b], certified[b] = np.inf, -np.inf
+        values[b], safe_bounds[b] = np.inf, -np.inf
     if m == 0:
-        record(problem, ws.S[0], ws.scratch, 0, values, certified, best, coefs)
+        record(problem, ws.S[0], ws.scratch, 0, values, safe_bounds, best, coefs)
     sides = np.zeros(m + 1, np.int64)
     level, leaf = 0, 0
     while leaf < values.size and m > 0 and problem.stop[0] == 0:
@@ -212,7 +213,7 @@ def complete_patterns(problem: Problem, ws: Workspace, signs: Any, groups: Any, 
         n = solve_child(problem, ws, level, groups[level], 1.0 - 2.0 * sides[level])
         sides[level] += 1
         if level == m - 1:
-            record(problem, ws.trial[SCRATCH], ws.scratch, leaf, values, certified, best, coefs)
+            record(problem, ws.trial[SCRATCH], ws.scratch, leaf, values, safe_bounds, best, coefs)
             leaf += 1
             continue
         if n != UNSOLVED:

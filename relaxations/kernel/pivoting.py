@@ -13,8 +13,8 @@ import numpy as np
 
 from relaxations.kernel.compilation import compiled, flag, integer, matrix, real, signs_t, vector
 from relaxations.kernel.safe_bound import (
-    certify,
     disjunction,
+    safe_bound,
 )
 from relaxations.kernel.tableau import (
     ACTIVE_SIGN,
@@ -24,7 +24,7 @@ from relaxations.kernel.tableau import (
     PASSIVE,
     PASSIVE_SIGN,
     POINT,
-    Problem,
+    KernelProblem,
     copy_state,
     decide,
     materialise,
@@ -63,7 +63,7 @@ def worst_violation(S: Any, tolerance: float, scratch: Any) -> int:
 
 
 @compiled(numba.types.Tuple((integer, real)), problem_t, matrix, vector, real, real, vector, finite=True)
-def first_block(problem: Problem, S: Any, u: Any, s: float, longest: float, scratch: Any) -> tuple[int, float]:
+def first_block(problem: KernelProblem, S: Any, u: Any, s: float, longest: float, scratch: Any) -> tuple[int, float]:
     """Return the active column whose multiplier reaches zero first when row u's multiplier is raised, and when.
 
     Among columns that tie to rounding the one with the largest pivot is taken: with a zero residual all
@@ -96,7 +96,7 @@ def first_block(problem: Problem, S: Any, u: Any, s: float, longest: float, scra
 
 
 @compiled(flag, problem_t, matrix)
-def spans_everything(problem: Problem, S: Any) -> bool:
+def spans_everything(problem: KernelProblem, S: Any) -> bool:
     """Return whether the passive columns span all columns, so that any other depends on them."""
     if not problem.dependent:
         return False
@@ -108,7 +108,7 @@ def spans_everything(problem: Problem, S: Any) -> bool:
 
 
 @compiled(numba.types.Tuple((integer, integer, real)), integer, problem_t, *trial_t, real, real)
-def raise_multiplier(i: int, problem: Problem, T: Any, U: Any, C: Any, n: int, S: Any, value: float, cutoff: float
+def raise_multiplier(i: int, problem: KernelProblem, T: Any, U: Any, C: Any, n: int, S: Any, value: float, cutoff: float
                      ) -> tuple[int, int, float]:
     """Drive the wrong-signed column i to zero, letting blocked columns back in; return (status, n, value).
 
@@ -149,7 +149,7 @@ def raise_multiplier(i: int, problem: Problem, T: Any, U: Any, C: Any, n: int, S
 
 
 @compiled(numba.types.Tuple((integer, integer, real)), problem_t, *trial_t, real, real)
-def dual_steps(problem: Problem, T: Any, U: Any, C: Any, n: int, S: Any, value: float, cutoff: float
+def dual_steps(problem: KernelProblem, T: Any, U: Any, C: Any, n: int, S: Any, value: float, cutoff: float
                ) -> tuple[int, int, float]:
     """Restore the signs required by S from a dual feasible point; return (status, pending pivots, value).
 
@@ -174,11 +174,11 @@ def dual_steps(problem: Problem, T: Any, U: Any, C: Any, n: int, S: Any, value: 
 
 @compiled(numba.types.Tuple((integer, real, real)), problem_t, signs_t, real, matrix, vector, matrix, vector, matrix,
           matrix, glue=True)
-def solve_node(problem: Problem, signs: Any, cutoff: float, T: Any, T_passive: Any, U: Any, C: Any, S: Any,
+def solve_node(problem: KernelProblem, signs: Any, cutoff: float, T: Any, T_passive: Any, U: Any, C: Any, S: Any,
                scratch: Any) -> tuple[int, float, float]:
-    """Solve the node of ``signs`` from the root, in T and S; return (status, value, certified bound).
+    """Solve the node of ``signs`` from the root, in T and S; return (status, value, safe bound).
 
-    PRUNED is returned only if the certified bound has reached the cutoff; it is then the value too.
+    PRUNED is returned only if the safe bound has reached the cutoff; it is then the value too.
     """
     copy_state(problem.state, S)
     for i in range(S.shape[1]):
@@ -187,19 +187,19 @@ def solve_node(problem: Problem, signs: Any, cutoff: float, T: Any, T_passive: A
     for k in range(signs.size):
         if signs[k] != 0:
             decide(problem, S, k, float(signs[k]))
-    value, certified, status = problem.value, -np.inf, UNFINISHED
+    value, safe, status = problem.value, -np.inf, UNFINISHED
     for _ in range(200):
         for a in range(S.shape[1]):
             T_passive[a] = S[PASSIVE, a]
         status, n, value = dual_steps(problem, T, U, C, 0, S, value, cutoff)
         if status != UNFINISHED:
-            certified = certify(problem, T, T_passive, U, C, n, S, scratch)
-        if status == PRUNED and certified >= cutoff:
-            return PRUNED, certified, certified
+            safe = safe_bound(problem, T, T_passive, U, C, n, S, scratch)
+        if status == PRUNED and safe >= cutoff:
+            return PRUNED, safe, safe
         materialise(T, T, U, C, n, S)
         if status == SOLVED or problem.stop[0] != 0:
             break
         cutoff = np.inf if status == PRUNED else cutoff
     for a in range(S.shape[1]):
         T_passive[a] = S[PASSIVE, a]
-    return status, value, certified
+    return status, value, safe

@@ -1,4 +1,4 @@
-"""Certified bounds inside the kernel: the tableau proposes, the triangular factor disposes.
+"""Safe bounds inside the kernel: the tableau proposes, the triangular factor disposes.
 
 No value leaves the kernel as a bound before it has been recomputed here from R and z alone.
 """
@@ -11,13 +11,13 @@ import numba
 import numpy as np
 
 from relaxations.kernel.compilation import compiled, integer, matrix, real, vector
-from relaxations.kernel.tableau import ACTIVE_SIGN, PASSIVE, PASSIVE_SIGN, POINT, Problem, problem_t
+from relaxations.kernel.tableau import ACTIVE_SIGN, PASSIVE, PASSIVE_SIGN, POINT, KernelProblem, problem_t
 
-_MARGIN = 1e-14  # rounding of a certified value, relative to the norms of the residual and of the data
+_MARGIN = 1e-14  # rounding of a safe value, relative to the norms of the residual and of the data
 _CORRECTIONS = 2  # refinements of a point whose optimality residual costs too much
 
 FITTED, GRADIENT, ERROR, MOVED, BEFORE = 0, 1, 2, 3, 4  # rows of scratch, given by the caller: allocating costs
-SCRATCH_ROWS = 5  # compile time in every function that certifies
+SCRATCH_ROWS = 5  # compile time in every function that takes safe bounds
 
 
 @compiled(real, matrix, vector, integer)
@@ -30,13 +30,13 @@ def infeasibility(S: Any, gradient: Any, a: int) -> float:
 
 
 @compiled(real, problem_t, matrix)
-def disjunction(problem: Problem, S: Any) -> float:
+def disjunction(problem: KernelProblem, S: Any) -> float:
     """Return what the undecided groups must still cost: the sum of ``min(sum_{w>0} d w^2, sum_{w<0} d w^2)``.
 
     Added to the value of S it is a lower bound, because ``R'R - D`` is positive semidefinite.
     """
     total = 0.0
-    if problem.strengthened:
+    if problem.has_diagonal:
         for k in range(problem.start.size - 1):
             first, last = problem.start[k], problem.start[k + 1]
             if S[PASSIVE_SIGN, first] + S[ACTIVE_SIGN, first] == 0.0:
@@ -50,12 +50,13 @@ def disjunction(problem: Problem, S: Any) -> float:
 
 
 @compiled(numba.types.Tuple((real, real)), problem_t, matrix, matrix)
-def dual_value(problem: Problem, S: Any, scratch: Any) -> tuple[float, float]:
-    """Return (certified lower bound, price of the optimality residual) of the box of S, from R and z alone.
+def dual_value(problem: KernelProblem, S: Any, scratch: Any) -> tuple[float, float]:
+    """Return (safe lower bound, price of the optimality residual) of the box of S, from R and z alone.
 
     For any r: ``||Rw - z||^2 >= 2 r'z - r'r - 2 (R'r)'w``. With r the residual of S's point, what the
-    gradient R'r lacks to zero (undecided columns) or to its sign (decided ones) is priced by the box. With D,
-    only ``R'R - D`` is linearised and the undecided groups keep ``x'Dx``, least over their two orthants.
+    gradient R'r lacks to zero (undecided columns) or to its sign (decided ones) is priced by the bound of its
+    coefficient. With D, only ``R'R - D`` is linearised and the undecided groups keep ``x'Dx``, least over their two
+    orthants.
     """
     R, g, p, point, gradient = problem.R, S[POINT], S[PASSIVE], scratch[FITTED], scratch[GRADIENT]
     height, M = R.shape
@@ -80,7 +81,7 @@ def dual_value(problem: Problem, S: Any, scratch: Any) -> tuple[float, float]:
     for k in range(problem.start.size - 1):
         first, last = problem.start[k], problem.start[k + 1]
         plus, minus = 0.0, 0.0
-        curved = problem.strengthened and S[PASSIVE_SIGN, first] + S[ACTIVE_SIGN, first] == 0.0
+        curved = problem.has_diagonal and S[PASSIVE_SIGN, first] + S[ACTIVE_SIGN, first] == 0.0
         for a in range(first, last):
             d = problem.D[a] if curved else 0.0
             if d > 0.0:  # the least of d x^2 - 2 (gradient + d w) x over each orthant, at any w
@@ -89,7 +90,7 @@ def dual_value(problem: Problem, S: Any, scratch: Any) -> tuple[float, float]:
                 plus += max(h, 0.0) ** 2 / d
                 minus += min(h, 0.0) ** 2 / d
             else:
-                price += abs(infeasibility(S, gradient, a)) * problem.box[a]
+                price += abs(infeasibility(S, gradient, a)) * problem.coef_bounds[a]
         rise -= max(plus, minus)
     square += problem.rest
     value = square + 2.0 * inner - 2.0 * price + rise
@@ -123,8 +124,9 @@ def correct(T: Any, base_passive: Any, U: Any, C: Any, n: int, S: Any, scratch: 
 
 
 @compiled(real, problem_t, matrix, vector, matrix, vector, integer, matrix, matrix)
-def certify(problem: Problem, T: Any, base_passive: Any, U: Any, C: Any, n: int, S: Any, scratch: Any) -> float:
-    """Return a certified lower bound for the box of S, refining its point while the residual costs too much."""
+def safe_bound(problem: KernelProblem, T: Any, base_passive: Any, U: Any, C: Any, n: int, S: Any, scratch: Any
+               ) -> float:
+    """Return a safe lower bound for the box of S, refining its point while the residual costs too much."""
     value, price = dual_value(problem, S, scratch)
     for _ in range(_CORRECTIONS):
         if price <= problem.slack:

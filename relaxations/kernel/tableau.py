@@ -28,11 +28,11 @@ PENDING_ROWS = MAX_PENDING + 3  # two more for an exchange, one for scratch
 MIN_PIVOT = 1e-9  # below it a column (norm about 1) depends on the passive ones
 
 
-class Problem(NamedTuple):
+class KernelProblem(NamedTuple):
     """The reduced problem with its columns grouped together, and its tableau at the root.
 
-    ``start[k]:start[k + 1]`` are the columns of group k. ``box`` bounds the size of each coefficient among
-    the solutions that could still improve: it prices what is left of the optimality conditions.
+    ``start[k]:start[k + 1]`` are the columns of group k. ``coef_bounds`` are those of the size of each coefficient
+    among the solutions that could still improve: it prices what is left of the optimality conditions.
     """
 
     R: Any
@@ -40,7 +40,7 @@ class Problem(NamedTuple):
     rest: float
     size: float  # squared norm of the data, rest included
     start: Any
-    box: Any
+    coef_bounds: Any
     T: Any
     state: Any
     value: float
@@ -48,14 +48,14 @@ class Problem(NamedTuple):
     tie: float  # multipliers closer than this are equal
     slack: float  # price of the optimality residual below which a bound is not refined
     dependent: bool  # whether some undecided columns may stay out of the passive set
-    D: Any  # diagonal below R'R, whose rises add up over undecided groups; used if ``strengthened``
-    strengthened: bool
+    D: Any  # diagonal below R'R, whose rises add up over undecided groups; used if ``has_diagonal``
+    has_diagonal: bool
     stop: Any  # one number, which is not zero once the work is to end
 
 
 problem_t = numba.types.NamedTuple(
     [matrix, vector, real, real, integers, vector, matrix, matrix, real, real, real, real, flag, vector, flag,
-     bytes_t], Problem
+     bytes_t], KernelProblem
 )
 trial_t = (matrix, matrix, vector, integer, matrix)  # T, U, C, n, S
 
@@ -125,7 +125,7 @@ def copy_state(source: Any, target: Any) -> None:
 
 
 @compiled(numba.void, problem_t, matrix, integer, real)
-def decide(problem: Problem, S: Any, k: int, sign: float) -> None:
+def decide(problem: KernelProblem, S: Any, k: int, sign: float) -> None:
     """Require ``sign`` of every column of group k."""
     for a in range(problem.start[k], problem.start[k + 1]):
         passive = S[PASSIVE, a] > 0.0

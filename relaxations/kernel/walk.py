@@ -1,4 +1,4 @@
-"""The compiled depth-first search over sign patterns: trials on pending pivots, certified prunes, no Python."""
+"""The compiled depth-first search over sign patterns: trials on pending pivots, prunes by safe bounds, no Python."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from relaxations.kernel.node import (
 )
 from relaxations.kernel.pivoting import PRUNED, UNFINISHED, solve_node
 from relaxations.kernel.safe_bound import disjunction
-from relaxations.kernel.tableau import DIAGONAL, PASSIVE, POINT, Problem, problem_t
+from relaxations.kernel.tableau import DIAGONAL, PASSIVE, POINT, KernelProblem, problem_t
 
 MAX_VIOLATION, BOUND_SCORE = 0, 1  # how branching candidates are ranked
 CLOSED, FIXED, DESCENDED, BROKEN = 0, 1, 2, 3  # what came of branching
@@ -46,7 +46,7 @@ rules_t = numba.types.NamedTuple([integer, integer, real, real, real], Rules)
 
 
 @compiled(integer, *at_t, integer, integer)
-def rank_candidates(problem: Problem, ws: Workspace, level: int, ranking: int, n_wanted: int) -> int:
+def rank_candidates(problem: KernelProblem, ws: Workspace, level: int, ranking: int, n_wanted: int) -> int:
     """Sort the violated undecided groups, most promising first; return how many there are."""
     S = ws.S[level]
     n = 0
@@ -86,8 +86,8 @@ def cutoff_of(bounds: Any, rules: Rules) -> float:
 
 
 @compiled(integer, problem_t, rules_t, workspace_t, integer, integer, real, vector, integers, glue=True)
-def branch(problem: Problem, rules: Rules, ws: Workspace, level: int, n: int, only: float, bounds: Any, counts: Any
-           ) -> int:
+def branch(problem: KernelProblem, rules: Rules, ws: Workspace, level: int, n: int, only: float, bounds: Any,
+           counts: Any) -> int:
     """Try the signs of the best-ranked groups; return DESCENDED, FIXED (a sign, in place), CLOSED or BROKEN.
 
     A side that cannot improve fixes the other sign without branching. ``only`` (+1 or -1, else 0) is the one
@@ -138,12 +138,12 @@ def branch(problem: Problem, rules: Rules, ws: Workspace, level: int, n: int, on
 
 @compiled(integer, problem_t, rules_t, workspace_t, signs_t, vector, vector, integer, integers, signs_table, vector,
           entry=True)
-def walk(problem: Problem, rules: Rules, ws: Workspace, signs: Any, best: Any, bounds: Any, budget: int,
+def walk(problem: KernelProblem, rules: Rules, ws: Workspace, signs: Any, best: Any, bounds: Any, budget: int,
          counts: Any, open_signs: Any, open_values: Any) -> int:
     """Explore the subtree of ``signs`` depth-first; return how many open subtrees are left in ``open_signs``.
 
-    ``bounds`` is (best objective, lowest certified bound of what was closed); ``best`` its coefficients.
-    Boxes that could not be certified as closed are returned as open with ``open_values`` NaN: the caller
+    ``bounds`` is (best objective, lowest safe bound of what was closed); ``best`` its coefficients.
+    Boxes that could not be closed by a safe bound are returned as open with ``open_values`` NaN: the caller
     settles them by orthogonal factorisation.
     """
     n_open = 0
@@ -181,13 +181,13 @@ def walk(problem: Problem, rules: Rules, ws: Workspace, signs: Any, best: Any, b
                 counts[NODES] += 1
             if outcome != BROKEN:
                 continue
-        certified = -np.inf
+        safe = -np.inf
         if n == 0:
-            certified = close_leaf(problem, ws, level, best, bounds)
+            safe = close_leaf(problem, ws, level, best, bounds)
             counts[LEAVES] += 1
         closed = True
-        if certified >= cutoff_of(bounds, rules):
-            bounds[1] = min(bounds[1], certified)
+        if safe >= cutoff_of(bounds, rules):
+            bounds[1] = min(bounds[1], safe)
         else:
             copy_signs(ws.signs[level], open_signs[n_open])
             open_values[n_open] = np.nan

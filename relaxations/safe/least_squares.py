@@ -16,23 +16,23 @@ from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
 
 from formulations.data import Floats
-from formulations.rows.reduction import DEPENDENT, Reduction
+from formulations.rows.reduction import Reduction
+from formulations.tolerances import DEPENDENT, ROUNDING
 from relaxations.clock import check, factorisation
 
-ROUNDING = 1e-14  # relative to the norms of the residual and of the data
-DEPENDENT_BOX = 1e3  # times the target's norm: the coefficients considered when columns are dependent
-_TIGHT = 1e-11  # relative price of the infeasible part above which a point is refined
+DEPENDENT_BOUND = 1e3  # times the target's norm: the coefficients considered when columns are dependent
+_COSTLY = 1e-11  # relative price of the infeasible part above which a point is refined
 _REFINEMENTS = 3
 
 
 @dataclass(frozen=True, eq=False)
 class SafeBound:
-    """Certified bounds for one reduced problem.
+    """Safe bounds for one reduced problem.
 
     With independent columns the price of a residual e is exact: ``|e'v| <= |e'v_ls| + ||R^-T e|| sqrt(excess)``
     for every v whose error is within ``excess`` of the unconstrained one. With dependent columns coefficients
-    are unbounded in principle, and the proof covers those up to ``DEPENDENT_BOX`` times the target's norm, or times
-    the largest of the point at hand.
+    are unbounded in principle, and the proof covers those up to ``DEPENDENT_BOUND`` times the target's norm, or
+    times the largest of the point at hand.
     """
 
     reduction: Reduction
@@ -63,12 +63,12 @@ class SafeBound:
         """
         red, largest = self.reduction, float(np.abs(v).max(initial=0.0))
         value, price = self._evaluate(red.z - red.R @ v, column_signs, upper, largest)
-        if price > _TIGHT * abs(value):
+        if price > _COSTLY * abs(value):
             value = max(value, self._evaluate(self._refine(v), column_signs, upper, largest)[0])
         return value
 
     def _evaluate(self, r: Any, signs: NDArray[np.int8], upper: float, largest: float) -> tuple[float, float]:
-        """Return (certified bound, price of the infeasible part) of the dual vector r, in the precision of r."""
+        """Return (safe bound, price of the infeasible part) of the dual vector r, in the precision of r."""
         red, R = self.reduction, self.reduction.R if r.dtype == np.float64 else self._extended
         price = self._price(infeasible_part(R.T @ r, signs, red.l1).astype(np.float64), upper, largest)
         square = float(r @ r) + red.rest
@@ -106,25 +106,26 @@ class SafeBound:
         red = self.reduction
         T, pivots, rank = self._factor
         if rank < red.n_columns:
-            return DEPENDENT_BOX * max(float(np.linalg.norm(red.z)), largest) * float(np.abs(e).sum())
+            return DEPENDENT_BOUND * max(float(np.linalg.norm(red.z)), largest) * float(np.abs(e).sum())
         least = self.least_squares
         floor = float(np.sum((red.R @ least - red.z) ** 2)) + red.rest
         reach = solve_triangular(T[:rank], e[pivots], trans="T", check_finite=False)
         return abs(float(e @ least)) + float(np.linalg.norm(reach) * np.sqrt(max(upper - floor, 0.0)))
 
-    def box(self, upper: float) -> Floats:
+    def coef_bounds(self, upper: float) -> Floats:
         """Return a bound on each |v_j| over the one-signed solutions whose objective is at most ``upper``."""
         red = self.reduction
         T, pivots, rank = self._factor
-        box = np.full(red.n_columns, DEPENDENT_BOX * np.linalg.norm(red.z))
+        coef_bounds = np.full(red.n_columns, DEPENDENT_BOUND * np.linalg.norm(red.z))
         if rank == red.n_columns:
             least = self.least_squares
             floor = float(np.sum((red.R @ least - red.z) ** 2)) + red.rest
-            box[pivots] = np.linalg.norm(solve_triangular(T[:rank], np.eye(rank), check_finite=False), axis=1)
-            box = np.abs(least) + box * np.sqrt(max(upper - floor, 0.0))
+            coef_bounds[pivots] = np.linalg.norm(solve_triangular(T[:rank], np.eye(rank), check_finite=False), axis=1)
+            coef_bounds = np.abs(least) + coef_bounds * np.sqrt(max(upper - floor, 0.0))
         # The penalty alone is at most ``upper``, and a one-signed group's sum bounds each of its members.
         weight = np.maximum(red.l1 / upper, red.penalty_rows.sum(axis=0) / np.sqrt(upper)) if upper > 0 else red.l1
-        return np.minimum(box, np.divide(1.0, weight, out=np.full_like(box, np.inf), where=weight > 0)) * (1 + 1e-9)
+        by_penalty = np.divide(1.0, weight, out=np.full_like(coef_bounds, np.inf), where=weight > 0)
+        return np.minimum(coef_bounds, by_penalty) * (1 + 1e-9)
 
 
 def infeasible_part(gradient: Any, signs: NDArray[np.int8], l1: Floats) -> Any:

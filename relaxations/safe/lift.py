@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_solve, cholesky, eigh, eigvalsh, qr, solve_triangular
 
 from formulations.data import Floats
-from relaxations.safe.least_squares import DEPENDENT_BOX, ROUNDING, infeasible_part
+from formulations.tolerances import DEPENDENT, ROUNDING
+from relaxations.safe.least_squares import DEPENDENT_BOUND, infeasible_part
 from relaxations.sign_constrained import signed_least_squares
 
 _UNIT = np.finfo(np.float64).eps / 2
-_DEPENDENT = 1e-13  # of a column's norm (about 1): what is left of a flat column beyond the other flat ones
 _INTERIOR = 1e-8  # least eigenvalue from which A'A - N0 counts as positive definite
 _GROWTH, _STEPS = 4.0, 30  # trial shares of N0 from 1e-14 to one
 
@@ -86,19 +86,19 @@ class LiftedProblem:
 class Interior:
     """Multipliers N0 with ``A'A - N0`` positive definite once the ``flat`` entries of x are projected out.
 
-    N0 vanishes on flat entries. ``box`` bounds the size of each x_i over the solutions no worse than zero: by N0
-    itself, and on flat entries, which can grow without changing the fit, by ``DEPENDENT_BOX``. ``least`` is below the
-    least eigenvalue.
+    N0 vanishes on flat entries. ``coef_bounds`` bound the size of each x_i over the solutions no worse than zero: by N0
+    itself, and on flat entries, which can grow without changing the fit, by ``DEPENDENT_BOUND``. ``least`` is
+    below the least eigenvalue.
     """
 
     N: Floats
     flat: NDArray[np.bool_]
-    box: Floats
+    coef_bounds: Floats
     least: float
 
     def restricted(self, columns: NDArray[np.intp]) -> Interior:
         """Return the same for fewer columns."""
-        return Interior(self.N[np.ix_(columns, columns)], self.flat[columns], self.box[columns], self.least)
+        return Interior(self.N[np.ix_(columns, columns)], self.flat[columns], self.coef_bounds[columns], self.least)
 
 
 def interior(problem: LiftedProblem, N: Floats, flat: NDArray[np.bool_]) -> Interior | None:
@@ -115,9 +115,9 @@ def interior(problem: LiftedProblem, N: Floats, flat: NDArray[np.bool_]) -> Inte
     slope = below[:, curved].T @ z
     centre = inverse @ slope
     excess = max(problem.size - (float(z @ z) - float(slope @ centre) + problem.rest), 0.0)
-    box = np.full(len(flat), DEPENDENT_BOX * float(np.linalg.norm(problem.z)))
-    box[curved] = 1.01 * (np.abs(centre) + np.sqrt(np.diag(inverse) * excess))  # 1.01: the inverse is rounded
-    return Interior(N, flat, box, least)
+    coef_bounds = np.full(len(flat), DEPENDENT_BOUND * float(np.linalg.norm(problem.z)))
+    coef_bounds[curved] = 1.01 * (np.abs(centre) + np.sqrt(np.diag(inverse) * excess))  # 1.01: the inverse is rounded
+    return Interior(N, flat, coef_bounds, least)
 
 
 def projected_gram(problem: LiftedProblem, flat: NDArray[np.bool_]) -> Floats:
@@ -162,18 +162,18 @@ def _bound_at(problem: LiftedProblem, N: Floats, inner: Interior, rotated: Rotat
     target = np.append(z_top, solve_triangular(L, below[:, curved].T @ z_below, lower=True, check_finite=False))
     u = signed_least_squares(factor, target, problem.cost, problem.signs, start)
     # What rounding left of the flat columns below their own rows meets the curved ones.
-    reach = inner.box + np.abs(u)
+    reach = inner.coef_bounds + np.abs(u)
     leak = 2.0 * float(reach[flat] @ np.abs(below[:, flat].T @ below[:, curved]) @ reach[curved])
-    return _dual_value(problem, N, u, inner.box) - leak
+    return _dual_value(problem, N, u, inner.coef_bounds) - leak
 
 
-def _dual_value(problem: LiftedProblem, N: Floats, u: Floats, box: Floats) -> float:
+def _dual_value(problem: LiftedProblem, N: Floats, u: Floats, coef_bounds: Floats) -> float:
     """Return ``z'z + rest - u'S u`` less the price of the infeasible part of ``A'z - S u``, in extended precision."""
     A, x = problem.A.astype(np.longdouble), u.astype(np.longdouble)
     r, pull = problem.z - A @ x, N.astype(np.longdouble) @ x
     lacking = np.abs(infeasible_part(A.T @ r + pull, problem.signs, problem.cost)).astype(np.float64)
     value = float(r @ (2 * problem.z - r) + x @ pull) + problem.rest
-    return value - 2.0 * float(lacking @ box) - ROUNDING * problem.size
+    return value - 2.0 * float(lacking @ coef_bounds) - ROUNDING * problem.size
 
 
 def _least_share(below: Floats, N: Floats, inner: Interior) -> float:
@@ -208,6 +208,6 @@ def _rotated(problem: LiftedProblem, flat: NDArray[np.bool_]) -> Rotated:
     if not flat.any() or not len(A):
         return A[:0], A, z[:0], z
     Q, T, _ = qr(A[:, flat], pivoting=True)
-    rank = int((np.abs(np.diag(T)) > _DEPENDENT).sum())
+    rank = int((np.abs(np.diag(T)) > DEPENDENT).sum())
     A, z = Q.T @ A, Q.T @ z
     return A[:rank], A[rank:], z[:rank], z[rank:]

@@ -22,11 +22,12 @@ from scipy.optimize import nnls
 
 from formulations.data import Floats
 from formulations.rows.reduction import Reduction
-from relaxations.safe.least_squares import ROUNDING, SafeBound
+from formulations.tolerances import ROUNDING
+from relaxations.safe.least_squares import SafeBound
 
 _ZERO = 1e-6  # of the target's norm: a solver's coefficient (columns have norm about 1) at its bound
 _RIDGE = 1e-11  # of a block's largest entry: makes a singular block invertible where a minimiser is looked for
-_TIGHT = 1e-12  # of the target's squared norm: a group's infeasible part that costs more is looked at again
+_LOOK_AGAIN = 1e-12  # of the target's squared norm: a group's infeasible part that costs more is looked at again
 _EXTENDED = float(np.finfo(np.longdouble).eps)
 
 
@@ -38,8 +39,8 @@ class _Group(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class PerspectiveCertificate:
-    """Certified bounds for one reduced problem and one D, block-diagonal with ``Q - D`` psd; D = 0 is allowed.
+class PerspectiveSafeBound:
+    """Safe bounds for one reduced problem and one D, block-diagonal with ``Q - D`` psd; D = 0 is allowed.
 
     With ``strengthen`` the penalty ``eta (sum_m |w_m|)^2`` stands beside D, which is then below the data part of Q.
     """
@@ -58,7 +59,7 @@ class PerspectiveCertificate:
 
     @cached_property
     def _box(self) -> Floats:
-        return SafeBound(self.reduction).box(self._size)
+        return SafeBound(self.reduction).coef_bounds(self._size)
 
     @cached_property
     def _extended(self) -> tuple[Any, Any]:
@@ -95,7 +96,7 @@ class PerspectiveCertificate:
         """Return a number not below ``h'x - x'Ex`` for any x >= 0 in the box."""
         guess = _minimiser(group.L, h.astype(np.float64))
         depth, infeasible = self._depth_at(group, h, guess)
-        if infeasible <= _TIGHT * self._size:
+        if infeasible <= _LOOK_AGAIN * self._size:
             return depth
         support = np.flatnonzero(guess > _ZERO * guess.max(initial=0.0))
         exact = np.zeros_like(guess)
