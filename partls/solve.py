@@ -49,7 +49,6 @@ from partls.strategies.alternating import HALVES, POLISHES, AlternatingOptions, 
 from partls.strategies.branch_and_bound import branch_and_bound
 from partls.strategies.enumeration import MAX_GROUPS, checked_keep, enumerate_patterns
 from partls.strategies.starts import strategies
-from partls.verification.fingerprint import refuse_unwritten
 from relaxations import as_relaxation, kernel
 from relaxations.active_set import ActiveSetRelaxation
 from relaxations.clock import FINISHING, OutOfTime, until
@@ -220,8 +219,6 @@ def solve_instance(
     proof, saved = writable("certificate", certificate), writable("checkpoint", checkpoint)
     if proof is not None and saved is not None and os.path.realpath(proof) == os.path.realpath(saved):
         raise InvalidInput(f"certificate and checkpoint are both {str(saved)!r}: give each a file of its own")
-    if proof is not None:
-        refuse_unwritten(instance)
     interval = nonnegative("checkpoint_interval", 0.0 if checkpoint_interval is None else checkpoint_interval)
     jobs, rule, bound = thread_count(n_jobs), branching_rule(branching), as_relaxation(relaxation)
     alternating = AlternatingOptions(

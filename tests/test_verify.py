@@ -49,9 +49,9 @@ def imported(module: str) -> Iterator[str]:
 
 def test_the_verifier_imports_no_solver() -> None:
     """Only the standard library, NumPy and the readers of data and groups, which are followed to their own imports."""
-    names = ("verifier", "document", "exact_bounds", "exact_integers")
+    names = ("verifier", "document", "fields", "problem", "data", "exact_bounds", "exact_integers", "exact_penalties")
     checking = {"partls.runtime.atomic_files", *(f"partls.verification.{name}" for name in names)}
-    named = ("data", "errors", "partition", "partition.given_signs", "partition.partition", "partition.files",
+    named = ("data", "errors", "kinds", "partition", "partition.given_signs", "partition.partition", "partition.files",
              "partition.forms", "partition.placement")
     reading = {f"formulations.{name}" for name in named}
     seen, pending = set(), ["partls.verification.verifier"]
