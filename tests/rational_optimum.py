@@ -1,8 +1,8 @@
 """The global optimum in rational arithmetic, by trying every support: slow, and exact.
 
-Some optimum has independent columns: where the columns of its support depend on each other, a coefficient can go to zero
-along them at no cost. On such a support it is where the gradient vanishes, given the signs (which only an L1 penalty
-asks for). So the best of these points that are feasible is the optimum. Nothing of the toolkit is imported.
+Some optimum has independent columns: where the columns of its support depend on each other, a coefficient can go to
+zero along them at no cost. On such a support it is where the gradient vanishes, given the signs (which only an L1
+penalty asks for). So the best of these points that are feasible is the optimum. Nothing of the toolkit is imported.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ def _form(
 ) -> Form:
     n_groups = max(labels) + 1
     etas = [Fraction(float(value)) for value in np.broadcast_to(eta, n_groups)]
-    own = Fraction(float(np.max(eta) if eta_intercept is None else eta_intercept)) if penalize_intercept else Fraction(0)
+    own = Fraction(float(np.max(eta) if eta_intercept is None else eta_intercept) * penalize_intercept)
     rows = [[Fraction(x) for x in row] + [Fraction(1)] * fit_intercept for row in X]
     weights = [Fraction(1) if sample_weight is None else Fraction(float(sample_weight[i])) for i in range(len(y))]
     target, width = [Fraction(value) for value in y], len(X[0]) + fit_intercept
-    pairs = range(width)
-    Q = [[sum((w * r[i] * r[j] for w, r in zip(weights, rows, strict=True)), Fraction(0)) for j in pairs] for i in pairs]
-    c = [sum((w * r[i] * b for w, r, b in zip(weights, rows, target, strict=True)), Fraction(0)) for i in pairs]
+    weighted = [[w * value for value in row] for w, row in zip(weights, rows, strict=True)]
+    Q = [[_dot([r[i] for r in weighted], [r[j] for r in rows]) for j in range(width)] for i in range(width)]
+    c = [_dot([r[i] for r in weighted], target) for i in range(width)]
     strength = [etas[k] if k >= 0 else Fraction(0) for k in labels] + [own] * fit_intercept
     for i, k in enumerate(labels):
         Q[i][i] += Fraction(ridge)
@@ -76,7 +76,11 @@ def _form(
     if fit_intercept and penalty == "l2":
         Q[-1][-1] += own
     cost = [value if penalty == "l1" else Fraction(0) for value in strength]
-    return Form(Q, c, sum((w * b * b for w, b in zip(weights, target, strict=True)), Fraction(0)), cost)
+    return Form(Q, c, _dot([w * b for w, b in zip(weights, target, strict=True)], target), cost)
+
+
+def _dot(left: Sequence[Fraction], right: Sequence[Fraction]) -> Fraction:
+    return sum((a * b for a, b in zip(left, right, strict=True)), Fraction(0))
 
 
 def _turns(form: Form, support: Sequence[int]) -> Iterator[dict[int, int]]:
