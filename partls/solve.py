@@ -27,7 +27,6 @@ from partls.runtime.progress import Observer
 from partls.search.task import Outcome, SearchTask
 from partls.strategies.choose import as_strategy
 from partls.strategies.strategy import Strategy
-from partls.verification.fingerprint import refuse_unwritten
 from relaxations.clock import FINISHING, OutOfTime, until
 
 logger = logging.getLogger(__name__)
@@ -131,7 +130,7 @@ def solve_instance(
     time_limit = nonnegative("time_limit", time_limit)
     gap_tol = nonnegative("gap_tol", 0.0 if gap_tol is None else gap_tol)
     jobs, seed = thread_count(n_jobs), seed_sequence(random_state)
-    proof = _proof(certificate, strategy, instance)
+    proof = _proof(certificate, strategy)
     if time_limit is not None:
         strategy.prepare()
     began = time.perf_counter()
@@ -155,7 +154,7 @@ solve.__signature__ = _whole_signature()  # type: ignore[attr-defined]
 _OWN = tuple(solve.__signature__.parameters)  # type: ignore[attr-defined]
 
 
-def _proof(certificate: Any, strategy: Strategy, instance: Instance) -> Path | None:
+def _proof(certificate: Any, strategy: Strategy) -> Path | None:
     """Return the path of the proof, refused where there can be none, before the work begins."""
     path = writable("certificate", certificate)
     if path is None:
@@ -165,7 +164,6 @@ def _proof(certificate: Any, strategy: Strategy, instance: Instance) -> Path | N
     saved = getattr(strategy, "checkpoint", None)
     if saved is not None and os.path.realpath(path) == os.path.realpath(saved):
         raise InvalidInput(f"certificate and checkpoint are both {os.fspath(saved)!r}: give each a file of its own")
-    refuse_unwritten(instance)
     return path
 
 

@@ -80,6 +80,7 @@ EXTREME_OPTIONS: dict[str, dict[str, Any]] = {
     "plain": {}, "no intercept": {"fit_intercept": False}, "weights": {"sample_weight": np.geomspace(1e-30, 1e30, 40)},
     "small l2": {"eta": 1e-200}, "l1": {"eta": 1.0, "penalty": "l1"},
     "large l1": {"eta": 1e100, "penalty": "l1", "penalize_intercept": True},
+    "small ridge": {"ridge": 1e-200}, "large ridge": {"ridge": 1e100, "eta": [1.0, 0.0, 1e-9]},
 }
 
 
@@ -110,9 +111,10 @@ def test_data_at_the_ends_of_the_range_are_proved_without_reserve(
         assert check(case, tmp_path / "c.json", mode=mode).contribution_limit is None
 
 
+@pytest.mark.parametrize("ridge", [0.0, 1e-8])
 @pytest.mark.parametrize("name", badly_scaled())
-def test_badly_scaled_data_are_proved_without_reserve(name: str, tmp_path: Path) -> None:
-    case = Tiny(*badly_scaled()[name], (0, 1, 2) * 3)
+def test_badly_scaled_data_are_proved_without_reserve(name: str, ridge: float, tmp_path: Path) -> None:
+    case = Tiny(*badly_scaled()[name], (0, 1, 2) * 3, {"ridge": ridge})
     # Where the objective itself is lost in rounding the search stops short of a proof; the certificate need not.
     assert certified(case, tmp_path / "c.json").status in (Status.OPTIMAL, Status.PRECISION_LIMIT)
     for mode in MODES:
@@ -275,10 +277,13 @@ def test_far_columns_are_proved_without_reserve(offset: float, tmp_path: Path) -
         assert check(case, tmp_path / "c.json", mode=mode).contribution_limit is None
 
 
-def test_dependent_columns_are_proved_under_a_penalty_that_hardly_counts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [{"eta": 1e-20}, {"ridge": 1e-20}], ids=str)
+def test_dependent_columns_are_proved_under_a_penalty_that_hardly_counts(
+    options: dict[str, float], tmp_path: Path
+) -> None:
     rng = np.random.default_rng(0)
     B = rng.normal(size=(20, 2))
-    case = Tiny(np.column_stack([B, 2 * B[:, 0]]), rng.normal(size=20), (0, 1, 2), {"eta": 1e-20})
+    case = Tiny(np.column_stack([B, 2 * B[:, 0]]), rng.normal(size=20), (0, 1, 2), options)
     certified(case, tmp_path / "c.json")
     assert check(case, tmp_path / "c.json").contribution_limit is None
 

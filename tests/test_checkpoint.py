@@ -390,9 +390,24 @@ def test_a_checkpoint_of_other_data_is_refused(tmp_path: Path) -> None:
     content = json.dumps(small(tmp_path / "mine.ckpt")).encode()
     path.write_bytes(content)
     known = [1] + [0] * (FAMILIES["correlated"](5).n_groups - 1)
-    for options in ({"eta": 1.0}, {"fit_intercept": False}, {"signs": known}):
+    by_group = [0.0] * (FAMILIES["correlated"](5).n_groups - 1) + [0.5]
+    for options in ({"eta": 1.0}, {"fit_intercept": False}, {"signs": known}, {"ridge": 0.5}, {"eta": by_group}):
         with pytest.raises(InvalidInput, match="other data, options"):
             run(FAMILIES["correlated"](5), path, **options)
+
+
+def test_a_checkpoint_knows_ridge_and_the_eta_of_each_group(tmp_path: Path) -> None:
+    case, path = hard(), tmp_path / "run.ckpt"
+    options = {"ridge": 0.25, "eta": [0.1 * (k % 3) for k in range(case.n_groups)]}
+    run(case, path, node_limit=100, **options)
+    content = path.read_bytes()
+    for changed in ({"ridge": 0.0}, {"ridge": 0.5}, {"eta": 0.0}, {"eta": options["eta"][::-1]}):
+        with pytest.raises(InvalidInput, match="other data, options"):
+            run(case, path, **{**options, **changed})
+        assert path.read_bytes() == content
+    resumed, whole = run(case, path, **options), partls.solve(case.X, case.y, case.labels, **options)
+    assert resumed.status is whole.status is Status.OPTIMAL
+    assert resumed.objective == same_optimum(whole.objective, case.y)
 
 
 def test_a_full_disk_costs_the_checkpoint_and_not_the_search(

@@ -14,6 +14,7 @@ import pytest
 
 import partls
 from partls import PartLSRegressor, Status
+from partls.verification.document import read_certificate
 from tests.oracles import brute_force
 
 FILES = Path(__file__).resolve().parent / "earlier_versions"
@@ -51,6 +52,18 @@ def test_a_certificate_still_proves_the_optimum(name):
     eta = 1e4 if "strengthened" in name else 0.0
     answer = partls.verify(FILES / name, X, y, LABELS)
     assert answer.objective == pytest.approx(brute_force(X, y, tuple(LABELS), eta=eta).objective, rel=1e-9)
+
+
+def test_a_certificate_of_ridge_and_an_eta_of_each_group_still_proves_the_optimum():
+    X, y = data()
+    path, eta = FILES / "certificate-penalties-0.1.json", [500.0, 0.0, 3.0, 0.5]
+    answer = partls.verify(path, X, y, LABELS)
+    expected = brute_force(X, y, tuple(LABELS), eta=eta, ridge=2.0, penalize_intercept=True, eta_intercept=4.0)
+    assert answer.objective == pytest.approx(expected.objective, rel=1e-9)
+    assert (answer.problem.eta, answer.problem.eta_intercept, answer.problem.ridge) == (eta, 4.0, 2.0)
+    claim = read_certificate(path)
+    assert claim.strategy is not None and claim.strategy.options == {"branching": "strong"}
+    assert claim.preparation == {"target": "price", "groups": GROUPS}
 
 
 def test_a_search_goes_on_from_a_checkpoint(tmp_path):

@@ -56,11 +56,23 @@ def documents() -> dict[str, Any]:
         model = json.loads((base / "m.json").read_text())
         prepared = {"features": list(COLUMNS), "target": "y", "weights": None, "levels": {}, "missing": "error",
                     "means": {}, "standardized": False}
+        eta = {"0": 0.5, "1": 0.0, "(intercept)": 2.0}
+        partls.solve(X, y, ["0", "0", "1", "1"], certificate=base / "r.json", method="bnb", eta=eta, ridge=0.1,
+                     penalize_intercept=True)
+        told = {"preparation": {"target": "y", "groups": GROUPS}, "strategy": {"name": "bnb", "options": {"n_jobs": 1}}}
+        proofs = [json.loads((base / name).read_text()) for name in ("c.json", "r.json")]
         return {
-            "certificate": [json.loads((base / "c.json").read_text())],
+            "certificate": [*proofs, sealed({**proofs[1], **told}), of_version_2(proofs[0])],
             "checkpoint": [json.loads((base / name).read_text()) for name in ("r.ckpt", "open.ckpt")],
             "model": [model, {**model, "preparation": prepared}],
         }
+
+
+def of_version_2(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a certificate with one eta as version 2 wrote it."""
+    problem = {key: value for key, value in document["problem"].items() if key not in ("ridge", "eta_intercept")}
+    content = {key: value for key, value in document.items() if key not in ("strategy", "preparation")}
+    return sealed({**content, "version": 2, "problem": {**problem, "eta": problem["eta"][0]}})
 
 
 # What goes in

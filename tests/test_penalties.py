@@ -208,11 +208,3 @@ def test_answers_audit_themselves_and_know_the_price_of_their_constraint(penalty
         assert row.freed_objective == pytest.approx(freed, rel=1e-8)
     free = sign_constrained(X, Y, np.zeros(8, int), labels=LABELS, **options).objective
     assert price.unconstrained == pytest.approx(free, rel=1e-8)
-
-
-def test_files_that_cannot_state_the_penalty_are_refused_before_the_search(tmp_path) -> None:
-    for options, told in (({"ridge": 0.5}, "ridge"), ({"eta": BY_GROUP}, "eta by group")):
-        for name in ("certificate", "checkpoint"):
-            with pytest.raises(InvalidInput, match=f"cannot state {told}"):
-                partls.solve(X, Y, GROUPS, method="bnb", **options, **{name: tmp_path / "file.json"})
-    assert not list(tmp_path.iterdir())

@@ -49,7 +49,7 @@ def imported(module: str) -> Iterator[str]:
 
 def test_the_verifier_imports_no_solver() -> None:
     """Only the standard library, NumPy and the readers of data and groups, which are followed to their own imports."""
-    names = ("verifier", "document", "exact_bounds", "exact_integers")
+    names = ("verifier", "document", "fields", "problem", "data", "exact_bounds", "exact_integers", "exact_penalties")
     checking = {"partls.runtime.atomic_files", *(f"partls.verification.{name}" for name in names)}
     named = (
         "data", "errors", "kinds", "whole_numbers", "partition", "partition.given_signs", "partition.partition",
@@ -153,13 +153,13 @@ def test_powers_of_two_are_read_within_their_range(tmp_path: Path) -> None:
         read_certificate(sealed({**document, "eigenvalue": 20, "limit": 20}))
 
 
-@pytest.mark.parametrize("field", ["eta", "objective", "tolerance"])
+@pytest.mark.parametrize("field", ["ridge", "eta", "objective", "tolerance"])
 def test_numbers_below_zero_are_refused(field: str, tmp_path: Path) -> None:
     case = correlated(3)
     partls.solve(case.X, case.y, case.labels, certificate=tmp_path / "c.json")
     document = json.loads((tmp_path / "c.json").read_text())
-    part = document["problem"] if field == "eta" else document
-    part[field] = -0.5
+    part = document["problem"] if field in ("ridge", "eta") else document
+    part[field] = [-0.5] * len(part["eta"]) if field == "eta" else -0.5
     with pytest.raises(InvalidInput, match=f"{field} is malformed"):
         read_certificate(sealed(document))
 
@@ -337,10 +337,10 @@ def test_the_command_tells_what_a_certificate_lacks(tmp_path: Path) -> None:
     table = np.column_stack([X, rng.normal(size=20)])
     np.savetxt(tmp_path / "d.csv", table, fmt="%.17g", delimiter=",", header="a,b,c,d,y", comments="")
     (tmp_path / "g.csv").write_text("feature,group\na,p\nb,p\nc,q\nd,q\n")
+    fit = ["fit", str(tmp_path / "d.csv"), "--force"]
     places = ["--groups", str(tmp_path / "g.csv"), "--certificate", str(tmp_path / "c.json"), "--target", "y"]
     told = [
-        CliRunner().invoke(app, ["fit", str(tmp_path / "d.csv"), *places, "--penalty", "l1", "--force", "--eta", eta])
-        .stderr
+        CliRunner().invoke(app, [*fit, *places, "--penalty", "l1", "--eta", eta]).stderr
         for eta in ("1e-8", "1e-2")
     ]
     assert "c.json proves only that no solution is better by more than" in told[0]

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,15 @@ from partls.explore.branching import StrongBranching
 from partls.explore.subtree import Tolerances, violations
 from partls.prove.dual_points import AT_ONCE, DualPoints, Point, Relaxed
 from partls.result import PROVEN, Result, Status, target_size
-from partls.verification.document import LOWEST_LIMIT, Box, Certificate, TooLarge, write_certificate
+from partls.verification.document import (
+    LOWEST_LIMIT,
+    Box,
+    Certificate,
+    Strategy,
+    TooLarge,
+    checked_preparation,
+    write_certificate,
+)
 from partls.verification.exact_bounds import EXACT_COLUMNS, Checker
 from partls.verification.exact_integers import as_float, eliminate, proved_by_cholesky, unit_diagonal
 from partls.verification.fingerprint import data_of, problem_of
@@ -46,19 +55,24 @@ _EIGENVALUES = (60, 90, 120, 180, 240)
 
 
 def certify(
-    result: Result, root: SignPattern, path: str | os.PathLike[str], gap_tol: float, time_limit: float | None = None
+    result: Result, root: SignPattern, path: str | os.PathLike[str], gap_tol: float, time_limit: float | None = None,
+    *, strategy: Strategy | None = None, preparation: dict[str, Any] | None = None,
 ) -> str:
     """Write the proof that no solution under ``root`` improves on the result by more than the tolerance.
 
     A proof that takes too long, or is too large for any reader, is given up for that of the first bound alone; so is
     that of a search that did not end. Returns what is missing, and why, or nothing; raises ``TimeoutError`` where there
     is not even time to read the data exactly.
+
+    ``strategy`` (by default the method's name alone) and ``preparation`` are written beside the proof;
+    ``document.checked_preparation`` tells whether there is room for a preparation.
     """
     began = time.monotonic()
     if time_limit is not None and _seconds_to_read(result) > max(time_limit, _SHORT):
         raise TimeoutError(f"exact arithmetic on data of this size takes more than {time_limit:g} s")
     given_up = "" if result.status in (*PROVEN, Status.PRECISION_LIMIT) else "the search did not end"
     proof = _Proof(result, root, gap_tol)
+    proof.strategy, proof.preparation = strategy or Strategy(result.method), checked_preparation(preparation)
     if not given_up:
         if time_limit is not None:  # the first bound alone takes about as long as reading the data
             proof.deadline = began + time_limit - _FIRST * (time.monotonic() - began)
@@ -107,6 +121,8 @@ class _Proof:
     def __init__(self, result: Result, root: SignPattern, gap_tol: float) -> None:
         instance = result.instance
         self.deadline, self.hurried = math.inf, False  # in a hurry, points stay as rounded
+        self.strategy: Strategy | None = None
+        self.preparation: dict[str, Any] | None = None
         self._instance, self._reduction = instance, instance.reduction
         self._root = SignPattern(root.values[: instance.n_groups])  # an L1 intercept needs no sign of its own here
         self._problem, self._data = problem_of(instance, root), data_of(instance)
@@ -147,7 +163,7 @@ class _Proof:
         missing = min(Fraction(min(box.bound for box in boxes)) - Fraction(self._objective), Fraction(0))
         return Certificate(
             self._problem, self._data.digest(self._problem), self._objective, abs(_below(missing)), self._coef,
-            self._intercept, claim.eigenvalue, claim.limit, boxes,
+            self._intercept, claim.eigenvalue, claim.limit, boxes, self.strategy, self.preparation,
         )
 
     # Boxes
@@ -172,10 +188,11 @@ class _Proof:
             if bound.value >= self._cutoff or signs.is_complete:
                 yield self._leaf(signs, bound)
                 continue
-            if strong is not None:
+            penalised = [k for k in signs.undecided if self._instance.strengths.groups[k] > 0]
+            if strong is not None and penalised:
                 stronger = strong.bound(self._padded(signs))
                 if stronger.value >= self._cutoff:
-                    yield self._leaf(signs, stronger, strengthened=signs.undecided)
+                    yield self._leaf(signs, stronger, strengthened=penalised)
                     continue
             assert bound.coef is not None  # this relaxation always has a point
             open_boxes += self._halves(signs, bound.coef, bounder)

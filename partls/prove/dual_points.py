@@ -5,8 +5,8 @@ sign of u. What a floating-point solution misses is computed exactly, solved for
 integer: each step gains the digits that the condition number leaves. Small systems are solved in rationals outright,
 which makes the slope vanish exactly, on all columns that depend on the support too.
 
-Where a box is strengthened, an undecided group pays ``eta (sum_j |u_j|)^2``. On the support that is
-``eta (sum_j r_j u_j)^2`` with the signs r of u: the same equations, the row of the group turned by r.
+Where a box is strengthened, an undecided group pays ``eta_k (sum_j |u_j|)^2``. On the support that is
+``eta_k (sum_j r_j u_j)^2`` with the signs r of u: the same equations, the row of the group turned by r.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ class DualPoints:
         moved = digit_product(n, checker.Q)
         if (turns < 0).any():
             turned = turns.astype(object)
-            sums, sizes = n @ checker.members, (n * turned) @ checker.members
-            moved = moved + checker.row_weight * (turned * (sizes @ checker.members.T) - sums @ checker.members.T)
+            sums, sizes = ((part @ checker.members) * checker.row_weights for part in (n, n * turned))
+            moved = moved + turned * (sizes @ checker.members.T) - sums @ checker.members.T
         return np.asarray(moved)
 
     def _factored(self, solution: Relaxed, turn: NDArray[np.intp]) -> tuple[NDArray[np.intp], Floats]:
@@ -145,9 +145,9 @@ class DualPoints:
         n = [0] * len(u)
         if not len(support):
             return n, 1
-        same = checker.members[support] @ checker.members[support].T
+        paid = (checker.members * checker.row_weights)[support] @ checker.members[support].T
         opposed = np.not_equal.outer(turn[support], turn[support]).astype(object)
-        square = checker.Q[np.ix_(support, support)] - 2 * checker.row_weight * same * opposed
+        square = checker.Q[np.ix_(support, support)] - 2 * paid * opposed
         rows = np.column_stack([square, self._right(u)[support]])
         rows = rows // math.gcd(*rows.flat)
         if len(support) * max(int(entry).bit_length() for entry in rows.flat) > _SMALL:
@@ -192,12 +192,17 @@ class DualPoints:
 
     @cached_property
     def _rows(self) -> tuple[Floats, Floats]:
-        """The rows of the data, their columns centred, and those of an L2 penalty: of each group, and the intercept."""
+        """The rows of the data, their columns centred, with those of ridge, and the rows of an L2 penalty.
+
+        The penalty has one row for each group, and one for the intercept.
+        """
         instance = self._instance
         n, shift = instance.n_columns, self._shift
         weights = instance.weights
         ones = [np.ones(len(weights))] * instance.fit_intercept
         data = np.sqrt(weights)[:, None] * (np.column_stack([instance.X, *ones]) - shift)
+        if instance.ridge > 0:
+            data = np.vstack([data, np.sqrt(instance.ridge) * np.eye(n, len(shift))])
         sums = np.zeros((instance.n_groups + 1, len(shift)))
         if instance.strengths.any_eta and instance.penalty == "l2":
             sums[:-1, :n] = instance.partition.indicator().T

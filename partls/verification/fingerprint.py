@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from formulations.errors import InvalidInput
 from formulations.instance import Instance
 from formulations.signs import SignPattern
-from partls.verification.document import Problem
-from partls.verification.exact_bounds import Data
+from partls.verification.data import Data
+from partls.verification.problem import Problem
 from partls.verification.verifier import spelled
 
 
 def problem_of(instance: Instance, root: SignPattern) -> Problem:
     """Return the problem's definition under the a-priori signs ``root``."""
-    refuse_unwritten(instance)
-    assert isinstance(instance.eta, float)
+    strengths = instance.strengths
     return Problem(
-        len(instance.y), instance.n_columns, instance.n_groups, instance.eta, instance.penalty, instance.fit_intercept,
-        instance.fit_intercept and instance.penalize_intercept, spelled(root.values[: instance.n_groups]),
+        n_rows=len(instance.y), n_columns=instance.n_columns, n_groups=instance.n_groups,
+        eta=strengths.groups.tolist(), eta_intercept=strengths.intercept, ridge=strengths.ridge,
+        penalty=instance.penalty, fit_intercept=instance.fit_intercept,
+        penalize_intercept=instance.fit_intercept and instance.penalize_intercept,
+        signs=spelled(root.values[: instance.n_groups]),
     )
-
-
-def refuse_unwritten(instance: Instance) -> None:
-    """Refuse penalties that certificates and checkpoints cannot state."""
-    if instance.ridge or not isinstance(instance.eta, float):
-        given = "ridge" if instance.ridge else "eta by group"
-        raise InvalidInput(f"certificates and checkpoints cannot state {given}: leave out {given}, or the file")
 
 
 def data_of(instance: Instance) -> Data:

@@ -26,9 +26,11 @@ from numpy.typing import NDArray
 
 from formulations.errors import InvalidInput, VerificationError
 from formulations.partition.given_signs import given_signs
-from partls.verification.document import Certificate, Problem, read_certificate
-from partls.verification.exact_bounds import SIGNS, Checker, Data
+from partls.verification.data import Data
+from partls.verification.document import Certificate, read_certificate
+from partls.verification.exact_bounds import SIGNS, Checker
 from partls.verification.exact_integers import as_float
+from partls.verification.problem import Problem
 
 _MOST_UNSPLIT = 4096  # boxes compared pair by pair
 
@@ -53,14 +55,8 @@ class Verification:
 
     def __str__(self) -> str:
         """Say in words what has been proved, its conditions included."""
-        problem = self.problem
-        penalty = f", eta {problem.eta:g} ({problem.penalty})" if problem.eta else ""
-        intercept = ", the intercept penalised too" if penalty and problem.penalize_intercept else ""
-        intercept = intercept if problem.fit_intercept else ", no intercept"
-        known = f", signs known beforehand {problem.signs}" if problem.signs.strip("0") else ""
         lines = [
-            f"verified ({self.mode}): {problem.n_rows} rows, {problem.n_columns} columns, {problem.n_groups} groups"
-            f"{penalty}{intercept}{known}, {self.n_boxes} boxes",
+            f"verified ({self.mode}): {self.problem}, {self.n_boxes} boxes",
             f"the model has objective {self.objective!r}; {self._bound()}",
         ]
         if self.contribution_limit is not None:
@@ -93,8 +89,8 @@ def verify(
     certificate : path, or the document read from it
         What ``partls.solve(..., certificate=path)`` has written. A file that is none raises ``InvalidInput``.
     X, y, groups, sample_weight, ungrouped
-        The original data, as given to ``solve``. Penalty and intercept are those of the certificate; the answer's
-        ``problem`` shows them.
+        The original data, as given to ``solve``. Penalties (eta of each group, ridge) and intercept are those of the
+        certificate; the answer's ``problem`` shows them.
     signs
         The a-priori signs the problem was solved under, in any form that ``solve`` takes.
     gap_tol : float
