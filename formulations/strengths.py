@@ -61,6 +61,11 @@ class Strengths:
         )
         return new if eta is not None else replace(new, groups=self.groups, intercept=self.intercept)
 
+    def by_name(self, partition: Partition, *, with_intercept: bool) -> dict[str, float]:
+        """Return ``{group: eta}`` as ``of`` takes it, on demand with the intercept that is penalised."""
+        named = dict(zip(partition.names, self.groups.tolist(), strict=True))
+        return named | ({INTERCEPT: self.intercept} if with_intercept else {})
+
     @property
     def any_eta(self) -> bool:
         """Whether a group sum or the intercept is penalised."""

@@ -122,7 +122,7 @@ def unique_optimum(X, y, labels: Sequence[int], given: Sequence[int], **options)
     sign vector has to be worse, or to have the same coefficients.
     """
     labels = np.asarray(labels)
-    rows = {"penalty": "l2", "eta": 0.0 if options.get("penalty") == "l1" else options.get("eta", 0.0)}
+    rows = {"penalty": "l2"} | ({"eta": 0.0, "eta_intercept": 0.0} if options.get("penalty") == "l1" else {})
     whole = program(X, y, [0] * len(labels), labels=labels, **options | rows)
     norms = np.linalg.norm(whole.A, axis=0)
     if not norms.all() or np.linalg.svd(whole.A / norms, compute_uv=False).min() < UNIQUE or len(whole.A) < len(norms):

@@ -129,3 +129,16 @@ def instances(draw: st.DrawFn, *, free: bool = True, spoil: bool = True, plain: 
     labels = draw(partitions(n_columns, free=free))
     options = {} if plain else {**draw(penalties()), "sample_weight": draw(weights(n_rows))}
     return Tiny(X, draw(targets(X)), labels, options)
+
+
+@st.composite
+def penalised(draw: st.DrawFn) -> Tiny:
+    """Return a tiny problem with ridge and one eta per group, each of them zero at times."""
+    case = draw(instances())
+    etas = st.sampled_from([0.0, 0.0, 0.5, 3.0])
+    options = {name: value for name, value in case.options.items() if name not in ("eta", "penalty")}
+    options |= {"penalty": draw(st.sampled_from(["l2", "l1"])), "ridge": draw(st.sampled_from([0.0, 0.25, 2.0]))}
+    options["eta"] = [draw(etas) for _ in range(case.n_groups)]
+    if options["penalize_intercept"]:
+        options["eta_intercept"] = draw(etas)
+    return Tiny(case.X, case.y, case.labels, options)

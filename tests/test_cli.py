@@ -51,6 +51,7 @@ def run(*arguments: object) -> Result:
 
 
 FIT = ("fit", "houses.csv", "--target", "price", "--groups", "groups.toml", "--drop", "times")
+BY_GROUP = ("--eta", "place=4", "--eta", "size=0.5", "--eta", "age=0")
 
 
 def document(*arguments: object, code: int = 0) -> dict:
@@ -96,6 +97,10 @@ def test_fit_finds_the_optimum_and_prints_it(folder: Path) -> None:
     (("--eta", "3"), {"eta": 3.0}),
     (("--eta", "3", "--penalty", "l1"), {"eta": 3.0, "penalty": "l1"}),
     (("--no-intercept",), {"fit_intercept": False}),
+    (("--ridge", "2"), {"ridge": 2.0}),
+    (("--ridge", "2", "--memory", "0", "--method", "enumerate"), {"ridge": 2.0}),
+    ((*BY_GROUP, "--ridge", "0.5", "--penalty", "l1"), {"eta": [0.5, 4.0, 0.0], "ridge": 0.5, "penalty": "l1"}),
+    ((*BY_GROUP, "--memory", "0", "--no-intercept"), {"eta": [0.5, 4.0, 0.0], "fit_intercept": False}),
     (("--method", "enumerate"), {}),
     (("--relaxation", "unconstrained", "--n-jobs", "2"), {}),
     (("--memory", "0"), {}),
@@ -106,6 +111,42 @@ def test_the_options_of_fit(given: tuple[str, ...], options: dict, folder: Path)
     assert told["objective"] == pytest.approx(oracle(**{"fit_intercept": True, **options}), rel=1e-9)
     assert told["folded"] == ("--memory" in given)
     assert told["rows"] == 80
+
+
+@pytest.mark.parametrize(("given", "told"), [
+    (("--eta", "size=1"), 'error: --eta misses "place", "age": give each group a number, 0 for no penalty\n'),
+    ((*BY_GROUP, "--eta", "ages=1"), "error: --eta names group 'ages', which does not exist: groups are"),
+    ((*BY_GROUP, "--eta", "1"), "error: --eta 1 is for all groups: give it alone, or --eta GROUP=NUMBER for each\n"),
+    (("--eta", "1", "--eta", "2"), "error: --eta 1 is for all groups: give it alone"),
+    ((*BY_GROUP, "--eta", "age=1"), "error: --eta is given twice for a group: keep one of"),
+    ((*BY_GROUP, "--certificate", "proof.json"), "cannot state eta by group: leave out eta by group, or the file\n"),
+    (("--ridge", "1", "--certificate", "proof.json"), "cannot state ridge: leave out ridge, or the file\n"),
+], ids=" ".join)
+def test_wrong_penalties_are_refused_before_the_search(given: tuple[str, ...], told: str, folder: Path) -> None:
+    commands = [FIT] if "--certificate" in given else [FIT, ("compare", *FIT[1:])]
+    for command in commands:
+        said = message(*command, *given)
+        assert told in said and said.count("\n") == 1
+    assert not list(folder.glob("proof*"))
+
+
+def test_compare_and_explain_know_ridge_and_eta_by_group(folder: Path) -> None:
+    options = {"eta": [0.5, 4.0, 0.0], "ridge": 0.5}
+    compared = document("compare", *FIT[1:], *BY_GROUP, "--ridge", "0.5", "--relaxation", "perspective")
+    assert compared["optimum"] == pytest.approx(oracle(**options), rel=1e-9)
+    for treated in ((), ("--standardize",)):
+        told = document(*FIT, *BY_GROUP, "--ridge", "0.5", *treated, "--out", "model.json", "--force")
+        explained = document("explain", "model.json", "houses.csv")
+        assert explained["price_of_constraint"]["objective"] == pytest.approx(told["objective"], rel=1e-9)
+        model = partls.PartLSRegressor.load("model.json")
+        assert (model.eta, model.ridge) == ({"size": 0.5, "place": 4.0, "age": 0.0}, 0.5)
+
+
+def test_a_group_may_have_the_sign_of_equality_in_its_name(folder: Path) -> None:
+    written = Path("groups.toml").read_text(encoding="utf-8")
+    Path("groups.toml").write_text(written.replace("age =", '"age=old" ='), encoding="utf-8")
+    told = document(*FIT, "--eta", "place=4", "--eta", "size=0.5", "--eta", "age=old=2")
+    assert told["objective"] == pytest.approx(oracle(eta=[0.5, 4.0, 2.0]), rel=1e-9)
 
 
 def test_weights_count_rows_so_often(folder: Path) -> None:
@@ -321,6 +362,9 @@ def test_the_sign_of_a_whole_text_column_is_said_to_be_arbitrary(folder: Path) -
     told = 'the sign of "town" is arbitrary: it holds every value of "town"'
     assert told in run(*fit).stdout.replace("\n", " ")
     assert document(*fit, "--eta", "1")["either_sign"] == {}
+    assert document(*fit, "--ridge", "1e-3")["either_sign"] == {}
+    assert document(*fit, *BY_GROUP, "--eta", "town=0")["either_sign"] == {"town": ["town"]}
+    assert document(*fit, *BY_GROUP, "--eta", "town=1")["either_sign"] == {}
     assert document(*fit, "--no-intercept")["either_sign"] == {}
     X = pd.get_dummies(data[[*COLUMNS, "town"]], columns=["town"]).astype(float)
     groups = {**GROUPS, "town": ["town_oslo", "town_rome"]}
@@ -376,6 +420,10 @@ def test_bad_input_is_one_message(folder: Path) -> None:
     assert fit(method="bnbb") == f'error: --method bnbb is not one of {names}; did you mean "bnb"?\n'
     for eta in ("-1.0", "inf", "nan"):
         assert fit(eta=eta, groups="unread.toml") == f"error: --eta {eta} must be a finite number >= 0\n"
+        assert fit(ridge=eta, groups="unread.toml") == f"error: --ridge {eta} must be a finite number >= 0\n"
+        assert fit(eta=f"size={eta}", groups="unread.toml") == f"error: --eta size={eta} must be a finite number >= 0\n"
+    assert fit(eta="size=much") == "error: --eta size=much: 'much' is not a number\n"
+    assert fit(eta="much") == "error: --eta much: 'much' is not a number\n"
     assert "--time-limit -1.0 must be a number >= 0" in fit(time_limit="-1")
     assert "--gap -1.0 must be" in fit(gap="-1")
     assert "--n-jobs 0 must be" in fit(n_jobs="0")

@@ -277,7 +277,7 @@ def test_cross_validation_begins_no_path_without_time(monkeypatch: pytest.Monkey
     monkeypatch.setattr(estimator_cv, "EtaPath", path)
     X, y, labels = problem("tall")
     with pytest.warns(ConvergenceWarning) as caught:
-        model = PartLSRegressorCV(labels, etas=3, cv=2, time_limit=0.0).fit(X, y)
+        model = PartLSRegressorCV(labels, etas=3, ridges=[0.0], cv=2, time_limit=0.0).fit(X, y)
     assert any("after 0 of 6 errors" in str(warning.message) for warning in caught)
     assert np.isnan(model.mse_path_).all()
     check_feasible(model.result_)

@@ -81,6 +81,15 @@ def test_the_fit_is_that_of_the_data(kind: str, options: dict) -> None:
     np.testing.assert_array_equal(few.signs, whole.signs)
 
 
+@pytest.mark.parametrize("unit", [2.0**-660, 2.0**-530, 2.0**530, 2.0**660])
+def test_columns_whose_squares_are_no_floats_keep_their_digits(unit: float) -> None:
+    X, y = data("plain")
+    few, far = (partls.solve(rows.X, rows.y, [0, 0, 0, 1, 1, 2, 2], sample_weight=rows.sample_weight)
+                for rows in (folded(X, y), folded(unit * X, y)))
+    assert far.objective == pytest.approx(few.objective, rel=1e-10)
+    np.testing.assert_allclose(unit * far.coef, few.coef, rtol=1e-9)
+
+
 def test_well_conditioned_chunks_take_the_short_cut_and_others_do_not() -> None:
     easy, hard = data("plain")[0], data("nearly dependent")[0]
     factor = equivalent_rows._cholesky(easy.T @ easy)

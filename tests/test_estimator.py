@@ -247,3 +247,18 @@ def test_ctrl_c_leaves_a_fitted_model_and_one_warning() -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
     done = subprocess.run([sys.executable, "-c", PRESSED], capture_output=True, text=True, env=environment, timeout=300)
     assert done.stdout.split() == ["INTERRUPTED", "1", "True"], done.stderr
+
+
+@pytest.mark.parametrize(("options", "told"), [
+    ({"ridge": -1.0}, "ridge=-1.0 must be a finite number >= 0"),
+    ({"ridge": np.nan}, "ridge=nan must be a finite number >= 0"),
+    ({"ridge": {"0": 1.0}}, "ridge=.* is not a number"),
+    ({"eta": {"0": 1.0}}, 'eta misses "1": give each group a number'),
+    ({"eta": {"0": 1.0, "1": 1.0, "2": 1.0}}, "eta names group '2', which does not exist"),
+    ({"eta": {"0": 1.0, "1": -1.0}}, r"eta\['1'\]=-1.0 must be a finite number >= 0"),
+], ids=str)
+def test_wrong_penalties_are_refused_in_one_line(options, told):
+    rng = np.random.default_rng(0)
+    with pytest.raises(InvalidInput, match=told) as caught:
+        PartLSRegressor([0, 0, 1], **options).fit(rng.normal(size=(9, 3)), rng.normal(size=9))
+    assert "\n" not in str(caught.value)

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics import r2_score
 
 import partls
@@ -242,6 +242,18 @@ def test_the_signs_of_least_squares_make_the_constraint_free():
         ]
         model = PartLSRegressor(partition).fit(X, y, sample_weight=weights)
         np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("ridge", [0.5, 200.0])
+def test_the_signs_of_ridge_regression_make_the_constraint_free_with_the_same_ridge(ridge):
+    for seed in range(5):
+        X, y, weights = data(seed)
+        X[:, 1] = X[:, 0]  # which ridge alone can tell apart
+        partition = partition_from_signs(X, y, ridge=ridge, sample_weight=weights)
+        plain = Ridge(alpha=ridge).fit(X, y, sample_weight=weights)
+        model = PartLSRegressor(partition, ridge=ridge).fit(X, y, sample_weight=weights)
+        np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-7, atol=1e-9)
+        assert model.price_of_constraint().price == pytest.approx(0.0, abs=1e-9)
 
 
 def test_partition_from_signs_keeps_the_names_of_the_columns():

@@ -1,25 +1,28 @@
 """What a model says about itself equals its own definition, solved by brute force over all sign patterns.
 
-Tiny problems of every kind: degenerate tables, weights, both penalties, a penalised intercept, free columns, signs
-given beforehand, several targets.
+Tiny problems of every kind: degenerate tables, weights, both penalties with one eta or one per group, ridge, a
+penalised intercept, free columns, signs given beforehand, several targets.
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
 
 from partls import Instance, PartLSRegressor, PartLSRegressorCV, explain, solve_instance
 from partls.estimators.eta_path import EtaPath
 from partls.result import Result
 from tests.families import FAMILIES
 from tests.oracles import brute_force, sign_constrained, unique_optimum
-from tests.strategies import Tiny, instances
+from tests.strategies import Tiny, instances, penalised
 from tests.tolerances import same_optimum
 
 CERTAIN = 1e-9  # of ||y||^2: objectives that differ by less may tie, those that differ by more do not
@@ -30,17 +33,26 @@ SEEDS = [*range(21), *(pytest.param(seed, marks=pytest.mark.slow) for seed in ra
 @st.composite
 def asked(draw: st.DrawFn) -> tuple[Tiny, tuple[int, ...]]:
     """Return a tiny problem and the signs that are given for its groups."""
-    tiny = draw(instances())
+    tiny = draw(st.one_of(instances(), penalised()))
     signs = draw(st.lists(st.sampled_from([0, 0, 1, -1]), min_size=tiny.n_groups, max_size=tiny.n_groups))
     return tiny, tuple(signs)
 
 
 def instance_of(tiny: Tiny) -> Instance:
-    return Instance(tiny.X, tiny.y, list(tiny.labels), ungrouped="free", **tiny.options)
+    return Instance(tiny.X, tiny.y, list(tiny.labels), ungrouped="free", **spelled(tiny.options))
+
+
+def spelled(options: dict[str, Any]) -> dict[str, Any]:
+    """Return options as the toolkit takes them: the intercept's own eta needs a mapping."""
+    if "eta_intercept" not in options:
+        return options
+    eta = dict(enumerate(options["eta"])) | {"(intercept)": options["eta_intercept"]}
+    return {name: value for name, value in {**options, "eta": eta}.items() if name != "eta_intercept"}
 
 
 def regressor(tiny: Tiny, signs: tuple[int, ...] | None, kind=PartLSRegressor, **more):
-    options = {name: value for name, value in {**tiny.options, **more}.items() if name != "sample_weight"}
+    given = {**spelled(tiny.options), **more}
+    options = {name: value for name, value in given.items() if name != "sample_weight"}
     labels = [None if label < 0 else label for label in tiny.labels]
     return kind(labels, ungrouped="free", signs=signs, **options)
 
@@ -178,6 +190,12 @@ def case(seed: int) -> tuple[Tiny, tuple[int, ...]]:
     options = {"eta": float(rng.choice([0.0, 0.0, 0.3, 3.0])), "penalty": str(rng.choice(["l2", "l1"])),
                "fit_intercept": bool(rng.random() < 0.8)}
     options["penalize_intercept"] = options["fit_intercept"] and bool(rng.random() < 0.3)
+    if rng.random() < 0.5:
+        options["ridge"] = float(rng.choice([0.01, 0.5, 4.0]))
+    if rng.random() < 0.5:
+        options["eta"] = rng.choice([0.0, 0.3, 3.0], max(labels) + 1).tolist()
+        if options["penalize_intercept"]:
+            options["eta_intercept"] = float(rng.choice([0.0, 0.3, 3.0]))
     if rng.random() < 0.4:
         options["sample_weight"] = rng.choice([0.0, 0.5, 1.0, 3.0], len(rows), p=[0.1, 0.3, 0.3, 0.3])
         options["sample_weight"][:4] += 0.5  # a fold without weight is no fold
@@ -186,23 +204,28 @@ def case(seed: int) -> tuple[Tiny, tuple[int, ...]]:
 
 
 
+ETAS, RIDGES = (3.0, 0.4, 0.0), (1.5, 0.0)
 
-ETAS = (3.0, 0.4, 0.0)
+
+def at(tiny: Tiny, eta: float, ridge: float, **more) -> Tiny:
+    """Return the problem with one eta for all groups."""
+    options = {name: value for name, value in tiny.options.items() if name != "eta_intercept"}
+    return replace(tiny, options={**options, "eta": eta, "ridge": ridge, **more})
 
 
 def check_path(tiny: Tiny, signs: tuple[int, ...]) -> None:
-    """Along the path, every problem has the optimum of its own eta, in the units of the data."""
+    """Along the path, every problem has the optimum of its own eta and ridge, in the units of the data."""
     path, found = EtaPath(instance_of(tiny)), None
-    for eta in ETAS:
-        found = path.solve(eta, found, signs)
-        options = {**tiny.options, "eta": eta}
-        at_eta = replace(tiny, options=options)
+    for ridge, eta in product(RIDGES, ETAS):
+        found = path.solve(eta, found, signs, ridge=ridge)
+        at_eta = at(tiny, eta, ridge)
         best = min(value for p, value in truth_of(at_eta).items() if allowed(p, signs))
-        coef, intercept = path.restore(found)
         assert found.objective == same_optimum(best, tiny.weighted_y)
-        assert instance_of(at_eta).objective(coef, intercept) == same_optimum(best, tiny.weighted_y)
+        assert instance_of(at_eta).objective(found.coef, found.intercept) == same_optimum(best, tiny.weighted_y)
+        fresh = solve_instance(instance_of(at_eta), signs=signs)
+        assert found.objective == same_optimum(fresh.objective, tiny.weighted_y)
         for k, sign in enumerate(signs):
-            members = coef[np.array(tiny.labels) == k]
+            members = found.coef[np.array(tiny.labels) == k]
             assert (members * (sign or np.sign(members.sum())) >= 0).all()
 
 
@@ -217,13 +240,15 @@ def check_cross_validation(tiny: Tiny, signs: tuple[int, ...]) -> None:
     if not (weights[half].any() and weights[~half].any()):
         return  # nothing to learn from: refused
     folds = [(np.flatnonzero(half), np.flatnonzero(~half)), (np.flatnonzero(~half), np.flatnonzero(half))]
-    model = regressor(replace(tiny, options={**tiny.options, "eta": 0.0}), signs, etas_of, etas=ETAS, cv=folds)
-    model.fit(tiny.X, Y, sample_weight=own)
+    model = regressor(at(tiny, 0.0, 0.0), signs, chosen, etas=ETAS, ridges=RIDGES, cv=folds)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the best may be the largest
+        model.fit(tiny.X, Y, sample_weight=own)
     shares = [weights[test].sum() for _, test in folds]
-    assert model.etas_.tolist() == list(ETAS)
+    assert (model.etas_.tolist(), model.ridges_.tolist()) == (list(ETAS), list(RIDGES))
     for f, (train, test) in enumerate(folds):
-        for e, eta in enumerate(ETAS):
-            options = {**tiny.options, "eta": eta, "sample_weight": weights[train]}
+        for (e, eta), (r, ridge) in product(enumerate(ETAS), enumerate(RIDGES)):
+            options = at(tiny, eta, ridge, sample_weight=weights[train]).options
             found = [unique_optimum(tiny.X[train], y[train], tiny.labels, signs, **options) for y in Y.T]
             if None in found:
                 continue
@@ -231,12 +256,13 @@ def check_cross_validation(tiny: Tiny, signs: tuple[int, ...]) -> None:
                 np.average(np.square(y[test] - tiny.X[test] @ one.coef - one.intercept), weights=weights[test])
                 for y, one in zip(Y.T, found, strict=True)
             ]
-            assert model.mse_path_[e, f] == pytest.approx(np.mean(errors), rel=1e-6, abs=1e-9 * np.square(Y).max())
-    means = np.average(model.mse_path_, axis=1, weights=shares)
-    assert model.eta_ == ETAS[int(np.argmin(means))]
+            assert model.mse_path_[e, r, f] == pytest.approx(np.mean(errors), rel=1e-6, abs=1e-9 * np.square(Y).max())
+    means = np.average(model.mse_path_, axis=2, weights=shares)
+    e, r = np.unravel_index(int(np.argmin(means)), means.shape)
+    assert (model.eta_, model.ridge_) == (ETAS[e], RIDGES[r])
 
 
-def etas_of(groups, *, eta: float, **options) -> PartLSRegressorCV:
+def chosen(groups, *, eta: float, ridge: float, **options) -> PartLSRegressorCV:
     return PartLSRegressorCV(groups, **options)
 
 

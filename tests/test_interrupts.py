@@ -377,18 +377,18 @@ def test_ctrl_c_ends_cross_validation_with_the_folds_that_are_complete(
         return solve(self, *args, **options)
 
     monkeypatch.setattr(EtaPath, "solve", pressing)
-    model = partls.PartLSRegressorCV(case.labels, etas=[0.0, 1.0, 100.0], cv=3, ungrouped="free")
+    model = partls.PartLSRegressorCV(case.labels, etas=[0.0, 1.0, 100.0], ridges=[0.0], cv=3, ungrouped="free")
     y = np.column_stack([case.y, -case.y])[:, :n_targets]
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model.fit(case.X, y if n_targets > 1 else case.y)
     complete, reached = divmod(call, 3 * n_targets)
-    known = np.isfinite(model.mse_path_)
+    known = np.isfinite(model.mse_path_[:, 0])
     assert known[:, :complete].all() and not known[:, complete + 1:].any()
     assert known[:, complete].sum() == (max(reached - 3 * (n_targets - 1), 0) if complete < 3 else 0)
     if complete:
-        assert model.eta_ == model.etas_[np.argmin(model.mse_path_[:, 0])]
+        assert model.eta_ == model.etas_[np.argmin(model.mse_path_[:, 0, 0])]
     elif known.any():
-        assert model.eta_ == model.etas_[np.nanargmin(model.mse_path_[:, 0])]
+        assert model.eta_ == model.etas_[np.nanargmin(model.mse_path_[:, 0, 0])]
     else:
         assert model.eta_ == model.etas_[0]
 
@@ -404,7 +404,7 @@ def test_ctrl_c_after_a_fold_without_weight_leaves_a_model(keyboard: None, monke
     monkeypatch.setattr(EtaPath, "solve", pressing)
     weights = np.ones(len(case.y))
     weights[: -(-len(case.y) // 3)] = 0.0
-    model = partls.PartLSRegressorCV(case.labels, etas=[0.0, 1.0, 100.0], cv=3, ungrouped="free")
+    model = partls.PartLSRegressorCV(case.labels, etas=[0.0, 1.0, 100.0], ridges=[0.0], cv=3, ungrouped="free")
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         model.fit(case.X, case.y, weights)
     assert model.eta_ in model.etas_

@@ -17,7 +17,7 @@ from partls.explain.price import price_of_constraint
 from partls.result import kkt_residual
 from relaxations import named
 from tests.oracles import brute_force, sign_constrained
-from tests.strategies import Tiny, instances
+from tests.strategies import Tiny, penalised
 from tests.tolerances import REDUCTION, same_optimum
 
 GROUPS = {"a": [0, 1, 2], "b": [3, 4], "c": [5, 6, 7]}
@@ -26,19 +26,6 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 8))
 Y = X @ RNG.normal(size=8) + 3.0 + RNG.normal(size=40)
 BY_GROUP = {"a": 2.0, "b": 0.0, "c": 0.1}
-
-
-@st.composite
-def penalised(draw: st.DrawFn) -> Tiny:
-    """Return a tiny problem with ridge and one eta per group, each of them zero at times."""
-    case = draw(instances())
-    etas = st.sampled_from([0.0, 0.0, 0.5, 3.0])
-    options = {name: value for name, value in case.options.items() if name not in ("eta", "penalty")}
-    options |= {"penalty": draw(st.sampled_from(["l2", "l1"])), "ridge": draw(st.sampled_from([0.0, 0.25, 2.0]))}
-    options["eta"] = [draw(etas) for _ in range(case.n_groups)]
-    if options["penalize_intercept"]:
-        options["eta_intercept"] = draw(etas)
-    return Tiny(case.X, case.y, case.labels, options)
 
 
 def made(case: Tiny) -> Instance:

@@ -71,6 +71,37 @@ def test_a_loaded_model_can_be_fitted_anew(tmp_path):
     assert again.sign_certainty().rows[0].group == "first"
 
 
+@pytest.mark.parametrize("penalize_intercept", [False, True])
+@pytest.mark.parametrize("penalty", ["l2", "l1"])
+def test_ridge_and_eta_by_group_are_kept_whatever_form_they_had(tmp_path, penalty, penalize_intercept):
+    X, y = data()
+    X = X / X.std()
+    options = {"penalty": penalty, "ridge": 0.3, "penalize_intercept": penalize_intercept}
+    own = {"(intercept)": 7.0} if penalize_intercept else {}
+    forms = [{"first": 2.0, "second": 0.5, **own}, {0: 2, "second": np.float64(0.5), **own}]
+    forms += [] if own else [[2.0, 0.5], np.array([2.0, 0.5])]
+    for eta in forms:
+        fitted = model(eta=eta, **options).fit(X, y)
+        fitted.save(tmp_path / "m.json")
+        loaded = PartLSRegressor.load(tmp_path / "m.json")
+        assert (loaded.eta, loaded.ridge) == (forms[0], 0.3)
+        again = loaded.bootstrap(3, X=X, y=y, random_state=0)  # refused if the objective were another one
+        np.testing.assert_allclose(again.betas, fitted.bootstrap(3, random_state=0).betas, rtol=1e-9)
+        np.testing.assert_array_equal(loaded.fit(X, y).coef_, fitted.coef_)
+
+
+def test_a_strategy_may_be_an_object_with_its_options(tmp_path):
+    X, y = data()
+    model().fit(X, y).save(tmp_path / "m.json")
+    document = json.loads((tmp_path / "m.json").read_text(encoding="utf-8"))
+    assert (document["version"], document["preparation"], document["settings"]["method"]) == (2, None, "auto")
+    document["settings"]["method"] = {"name": "bnb", "node_limit": 10}
+    (tmp_path / "m.json").write_text(json.dumps(document), encoding="utf-8")
+    loaded = PartLSRegressor.load(tmp_path / "m.json")
+    assert loaded.coef_.shape == (5,)
+    assert loaded.method == BranchAndBound(node_limit=10)
+
+
 def test_data_without_names_stay_without(tmp_path):
     X, y = data()
     fitted = PartLSRegressor([0, 0, 1, 1, 1]).fit(X.to_numpy(), y)
@@ -93,7 +124,8 @@ def test_what_cannot_be_written_is_named(tmp_path):
 
 
 SPOILED = {
-    "version": (lambda d: d.update(version=2), "has version 2 of the format, and this release of partls reads 1"),
+    "version": (lambda d: d.update(version=3), "has version 3 of the format, and this release of partls reads 1 to 2"),
+    "version zero": (lambda d: d.update(version=0), "has version 0 of the format"),
     "version a string": (lambda d: d.update(version="1"), '"version" in the file should be int, not str'),
     "format": (lambda d: d.update(format="pickle"), "its format is not"),
     "missing": (lambda d: d.pop("targets"), 'the file has no "targets"'),
@@ -114,6 +146,16 @@ SPOILED = {
     "renamed": (lambda d: d["columns"].__setitem__(0, "f"), "hash of the training data's shape and columns"),
     "same name": (lambda d: d["columns"].__setitem__(0, "b"), "a column name occurs twice"),
     "setting": (lambda d: d["settings"].update(lambda_=1), '"settings" holds "lambda_"'),
+    "ridge missing": (lambda d: d["settings"].pop("ridge"), '"settings" has no "ridge"'),
+    "ridge negative": (lambda d: d["settings"].update(ridge=-1.0), "ridge=-1.0 must be a finite number >= 0"),
+    "eta of text": (lambda d: d["settings"].update(eta="2"), '"eta" in "settings" should be int or float or dict'),
+    "eta of few": (lambda d: d["settings"].update(eta={"first": 1.0}), 'eta misses "second"'),
+    "eta of others": (lambda d: d["settings"].update(eta={"first": 1.0, "third": 1.0}), "eta names group 'third'"),
+    "eta not a number": (lambda d: d["settings"]["eta"].update(first=True), '"first" in "eta" should be int or float'),
+    "strategy": (lambda d: d["settings"].update(method={"gap_tol": 1}), '"method" has no "name"'),
+    "ridge in version 1": (lambda d: d.update(version=1), '"settings" holds "ridge"'),
+    "preparation": (lambda d: d.update(preparation=[]), '"preparation" in the file should be dict or null'),
+    "no preparation": (lambda d: d.pop("preparation"), 'the file has no "preparation"'),
     "half a character": (lambda d: d["settings"].update(eta="\ud800"), "it is not JSON"),
 }
 
@@ -122,7 +164,7 @@ SPOILED = {
 def test_a_spoiled_file_is_refused_with_the_reason(tmp_path, flaw):
     X, y = data()
     path = tmp_path / "m.json"
-    model().fit(X, y).save(path)
+    model(eta={"first": 0.5, "second": 0.0}).fit(X, y).save(path)
     document = json.loads(path.read_text(encoding="utf-8"))
     spoil, message = SPOILED[flaw]
     spoil(document)

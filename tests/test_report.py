@@ -95,6 +95,18 @@ def test_the_figures_are_the_models(model, tmp_path):
     assert dict(figures["settings"])["gap_tol"] == "1e-09"
 
 
+def test_the_settings_say_ridge_and_the_eta_of_each_group(tmp_path):
+    eta = {"a": 2.0, "b": 0.0, "c": 0.25, "d": 1e-3, "(intercept)": 7.0}
+    model = PartLSRegressor(GROUPS, eta=eta, ridge=0.5, penalize_intercept=True).fit(*data())
+    for subject in (model, model.result_):
+        settings = dict(read(write_report(subject, tmp_path / "page.html")).figures["settings"])
+        assert settings["ridge"] == "0.5" and settings["eta"] == "by group"
+        assert {f"eta of {name}": f"{value:g}" for name, value in eta.items()}.items() <= settings.items()
+    simple = PartLSRegressor(GROUPS, eta=2).fit(*data())
+    plain = dict(read(write_report(simple, tmp_path / "plain.html")).figures["settings"])
+    assert (plain["eta"], plain["ridge"]) == ("2.0", "0.0") and not any("eta of" in name for name in plain)
+
+
 def test_standardised_columns_are_moved_in_their_own_units(tmp_path):
     X, y = data()
     centre, scale = X.mean(axis=0), X.std(axis=0)

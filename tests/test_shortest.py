@@ -10,6 +10,7 @@ from scipy.optimize import minimize, nnls
 from partls import PartLSRegressor, solve
 from partls.shortest import shortest_nonnegative
 from tests.families import DEPENDENT, FAMILIES
+from tests.oracles import unique_optimum
 from tests.tolerances import same_optimum
 
 
@@ -73,6 +74,27 @@ def test_the_objective_signs_and_proof_stay(name):
         assert model.result_.audit().sign_violations == 0
         assert model.status_ is plain.status
         assert np.linalg.norm(model.coef_) <= np.linalg.norm(plain.coef) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("share", [1e-20, 1e-6, 1e-2, 10.0])
+@pytest.mark.parametrize("name", sorted(DEPENDENT))
+def test_ridge_makes_one_model_the_optimum_and_it_is_kept(name, share):
+    """In shares of the mean squared length of a column, columns without a group among them."""
+    for seed in range(3):
+        tiny = FAMILIES[name](seed)
+        labels = [-1 if j % 5 == 4 else label for j, label in enumerate(tiny.labels)] if seed else list(tiny.labels)
+        kept = {label: k for k, label in enumerate(sorted({label for label in labels if label >= 0}))}
+        labels = [kept.get(label, -1) for label in labels]
+        options = {**tiny.options, "ridge": share * float(np.square(tiny.X).sum(axis=0).mean())}
+        weights = options.pop("sample_weight", None)
+        plain = solve(tiny.X, tiny.y, labels, sample_weight=weights, ungrouped="free", **options)
+        groups = [None if label < 0 else label for label in labels]
+        model = PartLSRegressor(groups, ungrouped="free", **options).fit(tiny.X, tiny.y, sample_weight=weights)
+        np.testing.assert_array_equal(model.coef_, plain.coef)
+        truth = unique_optimum(tiny.X, tiny.y, labels, [0] * len(kept), sample_weight=weights, **options)
+        if truth is not None:
+            scale = np.abs(truth.coef).max(initial=0.0)
+            np.testing.assert_allclose(model.coef_, truth.coef, rtol=1e-5, atol=1e-6 * scale)
 
 
 def test_rows_repeated_reordered_or_weighted_give_the_same_model():

@@ -34,14 +34,14 @@ class EtaPathCv(Method):
         self._make()
 
     def _make(self) -> None:
-        options = {"fit_intercept": self._problem.fit_intercept}
+        options = {"fit_intercept": self._problem.fit_intercept, "ridges": [0.0]}
         self._search = partls.PartLSRegressorCV(self._problem.labels, etas=self._etas, cv=self.n_folds, **options)
 
     def run(self) -> None:
         self._search.fit(self._problem.X, self._problem.y)
 
     def _chosen(self) -> tuple[partls.PartLSRegressor, float, float]:
-        return self._search, self._search.eta_, float(self._search.mse_path_.mean(axis=1).min())
+        return self._search, self._search.eta_, float(self._search.mse_path_.mean(axis=2).min())
 
     def answer(self) -> Answer:
         model, eta, error = self._chosen()

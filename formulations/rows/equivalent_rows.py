@@ -22,6 +22,7 @@ from scipy.linalg import lapack
 from formulations.data import Floats
 from formulations.errors import InvalidInput
 from formulations.rows.fold import BLOCK_ROWS, fold
+from formulations.rows.scaling import SMALLEST_SQUARE
 
 Chunk = tuple[Floats, Floats, Floats | None]  # X, y (or several targets) and the weights of some rows
 
@@ -128,7 +129,9 @@ class _Pass:
             factor = None
             if len(X) > len(self.shift):
                 pieces = self._shifted(X, targets, weights, _PRODUCT_ROWS)
-                factor = _cholesky(sum((rows.T @ rows for rows in pieces), np.zeros(())))
+                with np.errstate(over="ignore", invalid="ignore"):  # such a product is refused
+                    product = sum((rows.T @ rows for rows in pieces), np.zeros(()))
+                factor = _cholesky(product)
             if factor is not None:
                 yield factor
                 continue
@@ -153,11 +156,12 @@ def _cholesky(product: Floats) -> Floats | None:
     """Return the triangle C with C'C = B'B from the product B'B, at a fifth of the cost of a QR factorisation.
 
     The product squares the condition number, so this is only for rows B whose columns, scaled to length one, are far
-    from dependent: None for all others.
+    from dependent, and whose squares are floating-point numbers with all their digits: None for all others.
     """
-    lengths = np.sqrt(np.diag(product))
-    if not lengths.all():
+    squares = np.diag(product)
+    if not (squares.min() > SMALLEST_SQUARE and squares.max() < 1.0 / SMALLEST_SQUARE):
         return None
+    lengths = np.sqrt(squares)
     scaled = product / np.outer(lengths, lengths)
     eigenvalues = np.linalg.eigvalsh(scaled)
     factor, failed = lapack.dpotrf(scaled, clean=True)

@@ -11,7 +11,7 @@ from formulations.errors import InvalidInput
 Exponents = NDArray[np.intp]
 
 _LARGEST = 510  # power of two, of a number whose square is one too
-_SMALLEST_SQUARE = 1e-250  # of columns whose squares lose nothing to the ends of the range of floats
+SMALLEST_SQUARE = 1e-250  # of columns whose squares lose nothing to the ends of the range of floats
 _REACH = 1000  # power of two: a column so small beside y has coefficients that are no floating-point numbers
 
 
@@ -19,7 +19,7 @@ def norm_exponents(rows: Floats) -> Exponents:
     """Return e with ``2^-e`` times each column's norm in [1, 2); zero for a zero column."""
     with np.errstate(over="ignore", under="ignore"):
         squares = np.einsum("ij,ij->j", rows, rows)
-    if squares.size and squares.min() > _SMALLEST_SQUARE and squares.max() < 1.0 / _SMALLEST_SQUARE:
+    if squares.size and squares.min() > SMALLEST_SQUARE and squares.max() < 1.0 / SMALLEST_SQUARE:
         return np.asarray(np.frexp(np.sqrt(squares))[1] - 1, dtype=np.intp)
     largest = np.frexp(np.abs(rows).max(axis=0, initial=0.0))[1]  # squares of the rows as they are may be zero
     norms = np.linalg.norm(scaled(rows, -largest), axis=0)

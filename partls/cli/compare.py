@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from partls.cli import data_options as source
+from partls.cli.objective import Objective
 from partls.cli.option_groups import unbundled
 from partls.cli.output import finite, guarded, in_terminal, print_document, say, show
 from partls.result import Status
@@ -25,7 +26,7 @@ def _names() -> list[str]:
 def compare(
     data: source.Data,
     columns: source.Columns,
-    objective: source.Objective,
+    objective: Objective,
     spelling: source.Spelling,
     relaxation: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="A relaxation; may be repeated [default: all].",
@@ -55,7 +56,7 @@ def compare(
     objective.check()
     nonnegative("time_limit", time_limit)
     _ = kernel.one_node  # compiled now, so that no relaxation's time is the compiler's
-    instance = columns.read(spelling.open(data), memory=memory).instance(objective)
+    instance = columns.read(spelling.open(data), objective, memory=memory).instance(objective)
     found = solve_instance(instance, time_limit=time_limit, progress=in_terminal())
     if found.status is Status.INTERRUPTED:
         raise KeyboardInterrupt

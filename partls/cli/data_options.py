@@ -13,12 +13,13 @@ from formulations.errors import InvalidInput, counted, listing
 from formulations.instance import Instance
 from formulations.partition import Partition
 from formulations.partition.placement import UNGROUPED
+from partls.cli.objective import Objective
 from partls.cli.output import in_terminal, say_to_people
 from partls.cli.preparation import MISSING, Preparation
 from partls.cli.prepare import prepare
 from partls.cli.tables import Table, open_table
 from partls.cli.training_data import DEFAULT_MEMORY, TrainingData, fold_on_cluster, read_rows
-from partls.runtime.options import chosen, nonnegative
+from partls.runtime.options import chosen
 from partls.runtime.progress import bar
 
 if TYPE_CHECKING:
@@ -75,26 +76,6 @@ class Spelling:
         return table
 
 
-@dataclass(frozen=True, kw_only=True)
-class Objective:
-    """What is minimised."""
-
-    eta: Annotated[
-        float, typer.Option(metavar="NUMBER", help="Strength of the penalty on the effects of the groups.")
-    ] = 0.0
-    penalty: Annotated[
-        str, typer.Option(metavar="l2|l1", help="Kind of the penalty.", autocompletion=lambda: ["l2", "l1"])
-    ] = "l2"
-    intercept: Annotated[
-        bool, typer.Option("--intercept/--no-intercept", help="Whether the model has an intercept.")
-    ] = True
-
-    def check(self) -> None:
-        """Refuse what cannot be meant, before the rows are read."""
-        nonnegative("eta", self.eta, finite=True)
-        chosen("penalty", self.penalty, ["l2", "l1"])
-
-
 @dataclass(frozen=True, eq=False)
 class Problem:
     """The rows of DATA, how they were made, and the groups of their columns."""
@@ -107,8 +88,8 @@ class Problem:
         """Return the optimisation problem."""
         X, y, sample_weight = self.rows.given()
         return Instance(
-            X, y, self.partition, eta=objective.eta, penalty=objective.penalty, fit_intercept=objective.intercept,
-            sample_weight=sample_weight, columns=self.rows.columns, ungrouped="free",
+            X, y, self.partition, **objective.options, sample_weight=sample_weight, columns=self.rows.columns,
+            ungrouped="free",
         )
 
 
@@ -127,8 +108,9 @@ class Columns:
     ] = False
     ungrouped: Ungrouped = "error"
 
-    def read(self, table: Table, *, memory: float, kept_for: str = "", client: Any = None) -> Problem:
-        """Return the rows and their groups; what is wrong with the groups is told before the rows are read.
+    def read(self, table: Table, objective: Objective | None = None, *, memory: float, kept_for: str = "",
+             client: Any = None) -> Problem:
+        """Return the rows and their groups; what is wrong with these, or their penalties, is told before rows are read.
 
         ``kept_for`` names an option that needs every row: with it, rows that would be folded are refused. With a Dask
         client its workers fold the rows.
@@ -139,6 +121,8 @@ class Columns:
             missing=self.missing,
         )
         grouped = self._partition(preparation)
+        if objective is not None:
+            objective.of(grouped)
         rows = read(
             table, preparation, memory=memory, standardize=self.standardize, kept_for=kept_for, client=client
         )

@@ -117,9 +117,9 @@ def _result(loaded: ModelFile, rows: TrainingData, data: Path) -> Result:
     model = loaded.model
     X, y, sample_weight = rows.given()
     instance = Instance(
-        X, y, model.partition_, eta=model.eta, penalty=model.penalty, fit_intercept=model.fit_intercept,
-        penalize_intercept=model.penalize_intercept, sample_weight=sample_weight, columns=rows.columns,
-        ungrouped="free",
+        X, y, model.partition_, eta=model.eta, penalty=model.penalty, ridge=model.ridge,
+        fit_intercept=model.fit_intercept, penalize_intercept=model.penalize_intercept,
+        sample_weight=sample_weight, columns=rows.columns, ungrouped="free",
     )
     coef, intercept = model.coef_, model.intercept_
     if rows.scale is not None:

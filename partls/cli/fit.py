@@ -16,6 +16,7 @@ from partls.cli import data_options as source
 from partls.cli import model_file
 from partls.cli.arbitrary_signs import arbitrary_signs
 from partls.cli.cluster import cluster
+from partls.cli.objective import Objective
 from partls.cli.option_groups import unbundled
 from partls.cli.output import (
     Force,
@@ -133,7 +134,7 @@ class Output:
 def fit(
     data: source.Data,
     columns: source.Columns,
-    objective: source.Objective,
+    objective: Objective,
     search: Search,
     output: Output,
     spelling: source.Spelling,
@@ -163,7 +164,9 @@ def fit(
         force=output.force,
     )
     with cluster(search.scheduler) as client:
-        problem = columns.read(spelling.open(data), memory=memory, kept_for=output.needs_rows, client=client)
+        problem = columns.read(
+            spelling.open(data), objective, memory=memory, kept_for=output.needs_rows, client=client
+        )
         model, rows = _fitted(problem, objective, search, columns.ungrouped, client), problem.rows
     units = " (standardised columns)" if columns.standardize else ""
     try:
@@ -184,7 +187,7 @@ def fit(
         raise typer.Exit(code)
 
 
-def _fitted(problem: source.Problem, objective: source.Objective, search: Search, ungrouped: str, executor: Any
+def _fitted(problem: source.Problem, objective: Objective, search: Search, ungrouped: str, executor: Any
             ) -> PartLSRegressor:
     """Return the estimator, fitted; that a limit ended the search is told at the end, not as a warning."""
     import numpy as np
@@ -195,8 +198,8 @@ def _fitted(problem: source.Problem, objective: source.Objective, search: Search
     _ = kernel.walk  # compiled now: the message about it would break the line that shows the search
     rows = problem.rows
     model = PartLSRegressor(
-        problem.partition, method=search.strategy(), eta=objective.eta, penalty=objective.penalty,
-        fit_intercept=objective.intercept, time_limit=search.time_limit, gap_tol=search.gap, n_jobs=search.n_jobs,
+        problem.partition, method=search.strategy(), **objective.options, time_limit=search.time_limit,
+        gap_tol=search.gap, n_jobs=search.n_jobs,
         ungrouped=ungrouped, random_state=0, verbose=int(in_terminal()),
     )
     with warnings.catch_warnings():
@@ -265,10 +268,14 @@ def _show(model: PartLSRegressor, rows: TrainingData, units: str, gap: float) ->
         show(Text(f"note: {ONE_OF_MANY}; partls explain lists the signs that do"))
 
 
-def _either_sign(problem: source.Problem, objective: source.Objective) -> dict[str, list[str]]:
+def _either_sign(problem: source.Problem, objective: Objective) -> dict[str, list[str]]:
     """Return the groups that fit equally well with either sign, and the text columns that make them do so."""
-    ties = objective.intercept and objective.eta == 0
-    return arbitrary_signs(problem.preparation, problem.partition) if ties else {}
+    strengths = objective.of(problem.partition)
+    if not objective.intercept or strengths.ridge > 0:
+        return {}
+    free = {name for name, eta in zip(problem.partition.names, strengths.groups, strict=True) if eta == 0}
+    found = arbitrary_signs(problem.preparation, problem.partition)
+    return {name: columns for name, columns in found.items() if name in free}
 
 
 def _note(either: dict[str, list[str]]) -> None:

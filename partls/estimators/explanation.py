@@ -29,7 +29,8 @@ class ExplanationMixin:
         lower_bound_: Any
         status_: Any
         n_iter_: Any
-        eta: float
+        eta: Any
+        ridge: float
         penalty: str
         fit_intercept: bool
         penalize_intercept: bool
@@ -121,8 +122,8 @@ class ExplanationMixin:
             return self._one_result(output, f", or pass X and y, {call}"), y
         instance = Instance(
             explain.matched(X, self.partition_.columns), y, self.partition_, eta=self.eta, penalty=self.penalty,
-            fit_intercept=self.fit_intercept, penalize_intercept=self.penalize_intercept, sample_weight=sample_weight,
-            ungrouped="free", columns=self.partition_.columns,
+            ridge=self.ridge, fit_intercept=self.fit_intercept, penalize_intercept=self.penalize_intercept,
+            sample_weight=sample_weight, ungrouped="free", columns=self.partition_.columns,
         )
         coef, numbers = np.atleast_2d(self.coef_)[k], (self.intercept_, self.objective_, self.lower_bound_)
         intercept, objective, lower_bound = (float(np.atleast_1d(value)[k]) for value in numbers)

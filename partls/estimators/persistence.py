@@ -3,26 +3,32 @@
 The file is one JSON object (UTF-8), and no part of it is ever executed:
 
 ========================  ============================================================================
-``format``, ``version``   ``"partls-model"`` and 1; other versions are refused
+``format``, ``version``   ``"partls-model"`` and 2; version 1 is read too, other versions are refused
 ``libraries``             versions of partls, NumPy, scikit-learn and Python that wrote it
 ``columns``               column names in the order of the coefficients, or null if the data had none
 ``groups``                ``names`` of the K groups and ``labels``, the group of each column (-1: none)
-``settings``              the estimator's parameters except ``groups``
+``settings``              the estimator's parameters except ``groups``. ``eta`` is a number, or an object
+                          with one for each group (and ``"(intercept)"`` where that is penalised);
+                          ``ridge`` is a number; ``method`` is the name of a strategy, or an object with
+                          this ``name`` and the strategy's options
 ``training``              ``rows``, ``columns`` (their number) and ``sha256`` of both and of the names
 ``several_targets``       whether y had two dimensions
 ``targets``               for each target ``coef``, ``intercept``, ``objective``, ``lower_bound``, ``gap``,
                           ``status``, ``nodes``, ``r_squared``, ``variance_shares``, ``certificate``
-``preparation``           in files of ``partls fit`` alone: how DATA become the columns
+``preparation``           null, or in files of ``partls fit`` how DATA become the columns: ``features``,
+                          ``target``, ``weights`` (names of columns of DATA; the last may be null),
+                          ``levels`` (the values of each text column that have a 0/1 column), ``missing``,
+                          ``means`` (what fills gaps, by column) and ``standardized``
 ========================  ============================================================================
 
-Numbers are written with all their digits, so that a loaded model predicts the same to the last bit.
+Numbers are written with all their digits, so that a loaded model predicts the same to the last bit. Version 1 had no
+``ridge``, one ``eta`` for all groups, ``method`` as a name alone, and no ``preparation`` where that is null now.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import platform
 from collections.abc import Mapping
@@ -34,18 +40,15 @@ from typing import Any
 import numpy as np
 
 from formulations.equivalence import from_coef
-from formulations.errors import InvalidInput, listing
+from formulations.errors import InvalidInput
 from formulations.partition import Partition
-from partls.estimators.saved_strategy import strategy_document, with_strategy
+from partls.estimators.checked_json import Checked, parsed
+from partls.estimators.saved_settings import checked_settings, settings_of
 from partls.explain.summary import Facts
 from partls.result import Status
 from partls.runtime.atomic_files import write_whole
 
-FORMAT, VERSION = "partls-model", 1
-SETTINGS = frozenset({  # the parameters of PartLSRegressor that describe a fit; a test compares them
-    "eta", "fit_intercept", "gap_tol", "method", "n_jobs", "penalize_intercept", "penalty", "random_state", "signs",
-    "time_limit", "ungrouped", "verbose",
-})
+FORMAT, VERSION = "partls-model", 2
 _LIBRARIES = ("partls", "numpy", "scikit-learn")
 
 
@@ -72,31 +75,22 @@ def save_model(model: Any, path: str | os.PathLike[str], *, preparation: Mapping
         "libraries": {**{name: version(name) for name in _LIBRARIES}, "python": platform.python_version()},
         "columns": columns,
         "groups": {"names": list(partition.names), "labels": partition.labels.tolist()},
-        "settings": {name: _plain(name, value) for name, value in _settings(model).items()},
+        "settings": settings_of(model),
         "training": _training(facts[0].n_rows, partition.n_columns, columns),
         "several_targets": several,
         "targets": [_target(model, k, facts[k]) for k in range(len(facts))],
+        "preparation": preparation,
     }
-    if preparation is not None:
-        document["preparation"] = preparation
     write_whole(path, json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
 
 
 def load_model(path: str | os.PathLike[str]) -> SavedModel:
     """Return the model of a file, or refuse it with the reason."""
     try:
-        document = _Checked(_parsed(Path(path)), "the file")
+        document = Checked(parsed(Path(path)), "the file")
         return _read(document)
     except InvalidInput as error:
         raise InvalidInput(f"{os.fspath(path)} is not a usable model: {error}") from None
-
-
-def _settings(model: Any) -> dict[str, Any]:
-    """Return the parameters that describe the fit; the groups are saved as they were paired."""
-    # Where eta was chosen by cross-validation, the file holds the estimator with that eta.
-    eta = model.eta_ if hasattr(model, "eta_") else model.eta
-    plain = {name: getattr(model, name) for name in sorted(SETTINGS - {"eta", "method"})}
-    return {"eta": eta, "method": strategy_document(model.method), **plain}
 
 
 def _target(model: Any, k: int, facts: Facts) -> dict[str, Any]:
@@ -119,98 +113,12 @@ def _training(n_rows: int, n_columns: int, columns: list[str] | None) -> dict[st
     return {"rows": n_rows, "columns": n_columns, "sha256": hashlib.sha256(described.encode()).hexdigest()}
 
 
-def _plain(name: str, value: Any) -> Any:
-    """Return a setting as JSON has it: objects that have a name by their name, a random generator as none."""
-    if isinstance(value, np.generic | np.ndarray):
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        return {str(key): _plain(name, item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(name, item) for item in value]
-    if value is None or isinstance(value, str | bool | int) or (isinstance(value, float) and math.isfinite(value)):
-        return value
-    if isinstance(getattr(value, "name", None), str):
-        return value.name
-    if name == "random_state":
-        return None
-    raise InvalidInput(f"{name}={value!r} cannot be written to a file")
-
-
-def _parsed(path: Path) -> Any:
-    def no_constant(word: str) -> Any:
-        raise InvalidInput(f"it holds {word}, and every number must be finite")
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            raise InvalidInput(f"a key occurs twice among {listing(key for key, _ in pairs)}")
-        return found
-
-    try:
-        document = json.loads(path.read_bytes(), parse_constant=no_constant, object_pairs_hook=unique)
-        json.dumps(document, ensure_ascii=False).encode()  # half a character, which JSON can spell, is none
-        return document
-    except InvalidInput:
-        raise
-    except ValueError as error:  # no JSON, no Unicode, or a number of too many digits
-        raise InvalidInput(f"it is not JSON ({error})") from None
-    except RecursionError:
-        raise InvalidInput("it is nested too deeply") from None
-
-
-@dataclass(frozen=True)
-class _Checked:
-    """A JSON object whose members are looked up with their type."""
-
-    value: Any
-    place: str
-
-    def get(self, key: str, *kinds: type) -> Any:
-        if not isinstance(self.value, dict):
-            raise InvalidInput(f"{self.place} should be a JSON object")
-        if key not in self.value:
-            raise InvalidInput(f'{self.place} has no "{key}"')
-        found = self.value[key]
-        if not isinstance(found, kinds) or (isinstance(found, bool) and bool not in kinds):
-            wanted = " or ".join("null" if kind is type(None) else kind.__name__ for kind in kinds)
-            raise InvalidInput(f'"{key}" in {self.place} should be {wanted}, not {type(found).__name__}')
-        return found
-
-    def part(self, key: str) -> _Checked:
-        return _Checked(self.get(key, dict), f'"{key}"')
-
-    def number(self, key: str) -> float:
-        return _finite(self.get(key, int, float), f'"{key}" in {self.place}')
-
-    def numbers(self, key: str, length: int) -> list[float]:
-        values = self.get(key, list)
-        if len(values) != length:
-            raise InvalidInput(f'"{key}" in {self.place} has {len(values)} value(s) instead of {length}')
-        return [_finite(value, f'"{key}", value {i} in {self.place}') for i, value in enumerate(values)]
-
-    def strings(self, key: str) -> list[str]:
-        values = self.get(key, list)
-        if not all(isinstance(value, str) for value in values):
-            raise InvalidInput(f'"{key}" in {self.place} should hold strings')
-        return values  # type: ignore[no-any-return]
-
-
-def _finite(value: Any, place: str) -> float:
-    try:
-        number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise InvalidInput(f"{place} is {str(value)[:40]!r}, not a finite number")
-    return number
-
-
-def _read(document: _Checked) -> SavedModel:
+def _read(document: Checked) -> SavedModel:
     if document.get("format", str) != FORMAT:
         raise InvalidInput(f'its format is not "{FORMAT}"')
     number = document.get("version", int)
-    if number != VERSION:
-        raise InvalidInput(f"it has version {number} of the format, and this release of partls reads {VERSION}")
+    if number not in range(1, VERSION + 1):
+        raise InvalidInput(f"it has version {number} of the format, and this release of partls reads 1 to {VERSION}")
     columns = None if document.get("columns", list, type(None)) is None else document.strings("columns")
     groups = document.part("groups")
     labels = groups.get("labels", list)
@@ -227,10 +135,12 @@ def _read(document: _Checked) -> SavedModel:
     several, listed = document.get("several_targets", bool), document.get("targets", list)
     if not listed or (not several and len(listed) > 1):
         raise InvalidInput(f"it has {len(listed)} target(s)")
-    targets = [_Checked(target, f"target {k}") for k, target in enumerate(listed)]
+    targets = [Checked(target, f"target {k}") for k, target in enumerate(listed)]
     fitted = [_fitted(target, partition) for target in targets]
     facts = tuple(_facts(target, partition, n_rows) for target in targets)
-    settings = _checked_settings(document.part("settings").value)
+    settings = checked_settings(document.part("settings"), number, partition)
+    if number > 1:
+        document.get("preparation", dict, type(None))
     return SavedModel(partition, columns is not None, settings, _joined(fitted, several), facts,
                       document.value.get("preparation"))
 
@@ -239,14 +149,7 @@ def _tuple(columns: list[str] | None) -> tuple[str, ...] | None:
     return None if columns is None else tuple(columns)
 
 
-def _checked_settings(settings: dict[str, Any]) -> dict[str, Any]:
-    settings = with_strategy(settings)
-    if unknown := sorted(set(settings) - SETTINGS):
-        raise InvalidInput(f'"settings" holds {listing(unknown)}, which this release of partls does not know')
-    return settings
-
-
-def _fitted(target: _Checked, partition: Partition) -> dict[str, Any]:
+def _fitted(target: Checked, partition: Partition) -> dict[str, Any]:
     coef = np.array(target.numbers("coef", partition.n_columns), dtype=np.float64)
     alpha, beta = from_coef(coef, partition)
     numbers = {name: target.number(name) for name in ("intercept", "objective", "lower_bound", "gap")}
@@ -262,7 +165,7 @@ def _fitted(target: _Checked, partition: Partition) -> dict[str, Any]:
     }
 
 
-def _facts(target: _Checked, partition: Partition, n_rows: int) -> Facts:
+def _facts(target: Checked, partition: Partition, n_rows: int) -> Facts:
     shares = tuple(target.numbers("variance_shares", partition.n_groups + 1))
     return Facts(n_rows, target.number("r_squared"), shares, target.get("certificate", str))
 

@@ -39,7 +39,7 @@ _CUT_SHORT = (Status.TIME_LIMIT, Status.NODE_LIMIT, Status.INTERRUPTED)
 
 
 class PartLSRegressor(ExplanationMixin, CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEstimator):
-    """minimise ``||X w + t - y||^2 + eta * penalty(beta)``  s.t. the coefficients of a group share one sign.
+    """minimise ``||X w + t - y||^2 + penalty(beta) + ridge ||w||^2``  s.t. the coefficients of a group share one sign.
 
     The global optimum, with its proof: ``lower_bound_`` and ``gap_`` say how good the model provably is.
 
@@ -52,7 +52,13 @@ class PartLSRegressor(ExplanationMixin, CallbackSupport, MultiOutputMixin, Regre
     method, gap_tol, time_limit, n_jobs, random_state, signs
         How to solve it, by a strategy such as ``partls.BranchAndBound(node_limit=1000)`` or its name, and within what
         limits; see ``partls.solve_instance``.
-    eta, penalty, fit_intercept, penalize_intercept, ungrouped
+    eta, penalty
+        Strength and kind of the penalty on the group sums beta: ``sum_k eta_k beta_k^2`` ("l2") or
+        ``sum_k eta_k |beta_k|`` ("l1"). One number for all groups, or ``{group: number}`` with every group in it.
+    ridge : float
+        Weight of the squared coefficients, with a group and without; the intercept is not among them. With
+        ``penalty="l1"`` an elastic net.
+    fit_intercept, penalize_intercept, ungrouped
         The problem; see ``partls.Instance``.
     verbose : int
         Show a live line while the search runs. Where scikit-learn has callbacks (1.9 and later),
@@ -92,8 +98,9 @@ class PartLSRegressor(ExplanationMixin, CallbackSupport, MultiOutputMixin, Regre
         groups: Any = None,
         *,
         method: Any = "auto",
-        eta: float = 0.0,
+        eta: Any = 0.0,
         penalty: str = "l2",
+        ridge: float = 0.0,
         fit_intercept: bool = True,
         penalize_intercept: bool = False,
         ungrouped: str = "error",
@@ -108,6 +115,7 @@ class PartLSRegressor(ExplanationMixin, CallbackSupport, MultiOutputMixin, Regre
         self.method = method
         self.eta = eta
         self.penalty = penalty
+        self.ridge = ridge
         self.fit_intercept = fit_intercept
         self.penalize_intercept = penalize_intercept
         self.ungrouped = ungrouped
@@ -134,10 +142,10 @@ class PartLSRegressor(ExplanationMixin, CallbackSupport, MultiOutputMixin, Regre
         """
         limit = nonnegative("time_limit", self.time_limit)
         if not in_blocks(X):
-            return self._fit_at(self.eta, *self._validated(X, y), sample_weight, time_limit=limit, executor=executor)
+            return self._fit_at(*self._validated(X, y), sample_weight, time_limit=limit, executor=executor)
         rows = fold_blocks(X, y, sample_weight)
         return self._fit_at(
-            self.eta, *self._validated(rows.frame(), rows.y), rows.sample_weight, folded_from=rows.n_rows,
+            *self._validated(rows.frame(), rows.y), rows.sample_weight, folded_from=rows.n_rows,
             time_limit=limit, executor=executor,
         )
 
@@ -191,10 +199,15 @@ class PartLSRegressor(ExplanationMixin, CallbackSupport, MultiOutputMixin, Regre
             self.feature_names_in_ = np.array(names, dtype=object)  # older scikit-learn does not see those of polars
         return X_checked, np.asarray(y, dtype=np.float64)
 
-    def _fit_at(self, eta: float, X: Any, y: Floats, sample_weight: Any, *, folded_from: int | None = None,
+    @property
+    def _strengths(self) -> dict[str, Any]:
+        """The eta and the ridge of the final fit."""
+        return {"eta": self.eta, "ridge": self.ridge}
+
+    def _fit_at(self, X: Any, y: Floats, sample_weight: Any, *, folded_from: int | None = None,
                 time_limit: float | None, hurry: bool = False, executor: Any = None) -> Self:
         """Solve one problem per target and take over the results; in a hurry the first models found must do."""
-        instance = self._instance(eta, X, y, sample_weight, folded_from)
+        instance = self._instance(X, y, sample_weight, folded_from, **self._strengths)
         with FitReporter(self, X, y) as reporter:
             results = self._solve_targets(instance, y, reporter, time_limit, hurry, executor)
             self._take_over(results if y.ndim == 2 else results[0])
@@ -202,10 +215,11 @@ class PartLSRegressor(ExplanationMixin, CallbackSupport, MultiOutputMixin, Regre
         self._warn_if_cut_short(results)
         return self
 
-    def _instance(self, eta: float, X: Any, y: Floats, sample_weight: Any, folded_from: int | None = None) -> Instance:
+    def _instance(self, X: Any, y: Floats, sample_weight: Any, folded_from: int | None = None, *, eta: Any = 0.0,
+                  ridge: Any = 0.0) -> Instance:
         """Return the problem of the first target."""
         return Instance(
-            X, y if y.ndim == 1 else y[:, 0], self.groups, eta=eta, penalty=self.penalty,
+            X, y if y.ndim == 1 else y[:, 0], self.groups, eta=eta, penalty=self.penalty, ridge=ridge,
             fit_intercept=self.fit_intercept, penalize_intercept=self.penalize_intercept, sample_weight=sample_weight,
             ungrouped=self.ungrouped, columns=getattr(self, "feature_names_in_", None),
             folded_from=folded_from,

@@ -1,4 +1,4 @@
-"""PartLSRegressorCV: the strength of the penalty chosen by cross-validation, along warm-started paths."""
+"""PartLSRegressorCV: the strengths of the penalties chosen by cross-validation, along warm-started paths."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from formulations.data import Floats
-from formulations.errors import InvalidInput
 from formulations.instance import Instance
 from formulations.rows.blocks import fold_blocks, in_blocks
 from formulations.tolerances import OPTIMAL_GAP
 from partls.estimators.callbacks import with_callbacks
-from partls.estimators.cv_folds import Fold, folds_in_blocks, folds_in_memory
+from partls.estimators.cv_folds import Fold, Part, folds_in_blocks, folds_in_memory
 from partls.estimators.eta_path import EtaPath
+from partls.estimators.penalty_grid import grid, least, warn_at_ends
 from partls.estimators.regressor import PartLSRegressor
 from partls.result import Result, Status
 from partls.runtime.interrupts import keyboard
@@ -29,19 +29,20 @@ from relaxations.clock import SHORT, factorisation
 
 _MANY_ROWS = 1e8  # multiplications that compress the rows: some hundredths of a second
 _RATE = 5e9  # of them per second, on a usual machine
-_GRID = (1e-5, 1e-1)  # ends of the default path, in units of the mean squared length of a centred column
 
 
 class PartLSRegressorCV(PartLSRegressor):
-    """``PartLSRegressor`` with the eta of the least cross-validated squared error.
+    """``PartLSRegressor`` with the eta and the ridge of the least cross-validated squared error.
 
-    Every fold goes along the path from the largest eta to the smallest: its rows are compressed once, and each fit
-    starts from the model of its neighbour. All fits are proven optimal. The final model is fitted to all rows.
+    For each ridge, every fold goes along the path from the largest eta to the smallest: its rows are compressed once,
+    and each fit starts from the model of its neighbour. All fits are proven optimal. The final model is fitted to all
+    rows.
 
     Parameters
     ----------
-    etas : int or array of float
-        The values to try, or how many: they are then spread evenly on a logarithmic scale fitting the data.
+    etas, ridges : int or array of float
+        The values to try, or how many: these are then 0 and values spread evenly on a logarithmic scale fitting the
+        data. Every eta is tried with every ridge; ``ridges=[0.0]`` chooses eta alone. An eta is that of all groups.
     cv
         Number of folds, splitter or iterable of splits, as everywhere in scikit-learn.
     groups, method, penalty, ...
@@ -49,17 +50,18 @@ class PartLSRegressorCV(PartLSRegressor):
 
     Attributes
     ----------
-    eta_
-        The value chosen: the largest among equals.
-    etas_ : (E,) array
+    eta_, ridge_
+        The values chosen: among equals the largest eta, then the largest ridge.
+    etas_, ridges_ : (E,) and (R,) arrays
         The values tried, the largest first.
-    mse_path_ : (E, F) array
-        Mean squared error of each value on each held-out fold (over all targets); NaN where Ctrl-C or the time limit
-        came before.
+    mse_path_ : (E, R, F) array
+        Mean squared error of each eta and ridge on each held-out fold (over all targets), with three axes also where
+        only one ridge is tried; NaN where Ctrl-C or the time limit came before.
 
     Notes
     -----
-    ``save`` writes the final model as a ``PartLSRegressor`` with ``eta=eta_``.
+    A best value at the end of its grid, unless that is 0, is told by a ``ConvergenceWarning``: beyond it may be better
+    ones. ``save`` writes the final model as a ``PartLSRegressor`` with ``eta=eta_`` and ``ridge=ridge_``.
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class PartLSRegressorCV(PartLSRegressor):
         groups: Any = None,
         *,
         etas: Any = 13,
+        ridges: Any = 5,
         cv: Any = None,
         method: Any = "auto",
         penalty: str = "l2",
@@ -82,6 +85,7 @@ class PartLSRegressorCV(PartLSRegressor):
     ) -> None:
         self.groups = groups
         self.etas = etas
+        self.ridges = ridges
         self.cv = cv
         self.method = method
         self.penalty = penalty
@@ -98,7 +102,7 @@ class PartLSRegressorCV(PartLSRegressor):
     @with_callbacks
     @keyboard()
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose eta by cross-validation and fit all rows with it; arguments as in ``PartLSRegressor.fit``.
+        """Choose eta and ridge by cross-validation and fit all rows; arguments as in ``PartLSRegressor.fit``.
 
         Rows in blocks are folded where they lie, in one pass for all folds; ``cv`` then splits the numbers of the rows,
         without seeing X and y.
@@ -107,62 +111,79 @@ class PartLSRegressorCV(PartLSRegressor):
         if in_blocks(X):
             folds, rows = folds_in_blocks(X, y, sample_weight, self.cv), fold_blocks(X, y, sample_weight)
             X, y = self._validated(rows.frame(), rows.y)
-            return self._choose(self._instance(0.0, X, y, rows.sample_weight, rows.n_rows), y, folds, clock)
+            return self._choose(self._instance(X, y, rows.sample_weight, rows.n_rows), y, folds, clock)
         X, y = self._validated(X, y)
-        instance = self._instance(0.0, X.toarray() if sparse.issparse(X) else X, y, sample_weight)
+        instance = self._instance(X.toarray() if sparse.issparse(X) else X, y, sample_weight)
         return self._choose(instance, y, folds_in_memory(instance, y, self.cv), clock)
 
+    @property
+    def _strengths(self) -> dict[str, Any]:
+        """The eta and the ridge of the final fit."""
+        return {"eta": self.eta_, "ridge": self.ridge_}
+
     def _choose(self, instance: Instance, y: Floats, folds: Sequence[Fold], clock: _Clock) -> Self:
-        """Take the eta of the least error over the folds, and fit all rows with it."""
-        self.etas_ = _checked_etas(self.etas, instance)
-        self.mse_path_ = np.full((len(self.etas_), len(folds)), np.nan)
+        """Take the eta and ridge of the least error over the folds, and fit all rows with them."""
+        self.etas_, self.ridges_ = grid("etas", self.etas, instance), grid("ridges", self.ridges, instance)
+        self.mse_path_ = np.full((len(self.etas_), len(self.ridges_), len(folds)), np.nan)
         weights, hurry = np.array([fold.test_weight for fold in folds]), False
         for f, fold in enumerate(counted(folds, len(folds), "folds", bool(self.verbose))):
             if not hurry:
-                self.mse_path_[:, f], hurry = self._fold_errors(instance, fold, clock)
+                self.mse_path_[..., f], hurry = self._fold_errors(instance, fold, clock)
         if clock.is_up:
             done = np.count_nonzero(~np.isnan(self.mse_path_))
             warnings.warn(
-                f"time_limit ended the cross-validation after {done} of {self.mse_path_.size} errors: eta is the best "
-                "of those values that were tried", ConvergenceWarning, stacklevel=4,
+                f"time_limit ended the cross-validation after {done} of {self.mse_path_.size} errors: eta and ridge "
+                "are the best of those values that were tried", ConvergenceWarning, stacklevel=4,
             )
-        self.eta_ = float(self.etas_[_least(self.mse_path_, weights)])
+        e, r = least(self.mse_path_, weights)
+        self.eta_, self.ridge_ = float(self.etas_[e]), float(self.ridges_[r])
+        if clock.left() != 0.0 and not np.isnan(self.mse_path_).any():
+            warn_at_ends({"eta": (self.etas_, e), "ridge": (self.ridges_, r)}, stacklevel=4)
         return self._fit_at(
-            self.eta_, instance.X, y, instance.sample_weight, folded_from=instance.folded_from,
+            instance.X, y, instance.sample_weight, folded_from=instance.folded_from,
             time_limit=clock.left(last=True), hurry=hurry,
         )
 
     def _fold_errors(self, instance: Instance, fold: Fold, clock: _Clock) -> tuple[Floats, bool]:
-        """Return the mean squared error on held-out rows for each eta, and whether Ctrl-C or the clock ended it.
+        """Return the mean squared error on held-out rows of each eta and ridge, and whether it was cut short.
 
         What was not reached by then is NaN.
         """
-        (X, y, weights), (X_test, y_test, test_weights) = fold.train(), fold.test()
-        errors = np.full((len(self.etas_), y.shape[1]), np.nan)
+        (X, y, weights), test = fold.train(), fold.test()
+        errors = np.full((len(self.etas_), len(self.ridges_), y.shape[1]), np.nan)
         for t in range(y.shape[1]):
             if clock.ends(instance):
-                return errors.mean(axis=1), True
+                return errors.mean(axis=-1), True
             began = time.perf_counter()
             path = EtaPath(instance.replace(X=X, y=np.ascontiguousarray(y[:, t]), sample_weight=weights))
             clock.reserved = max(clock.reserved, time.perf_counter() - began)
-            found: Result | None = None
+            if self._path_errors(errors[..., t], path, _column(test, t), instance, clock):
+                return errors.mean(axis=-1), True
+        return errors.mean(axis=-1), False
+
+    def _path_errors(self, errors: Floats, path: EtaPath, test: Part, instance: Instance, clock: _Clock) -> bool:
+        """Write the errors of one target along the path of each ridge; return whether Ctrl-C or the clock ended it."""
+        X, y, weights = test
+        first: Result | None = None
+        for r, ridge in enumerate(self.ridges_):
+            found = first
             for e, eta in enumerate(self.etas_):
                 if clock.ends(instance):
-                    return errors.mean(axis=1), True
-                found = path.solve(eta, found, self.signs, **self._search_options(clock.left()))
-                coef, intercept = path.restore(found)
-                squares = np.square(y_test[:, t] - X_test @ coef - intercept)
-                errors[e, t] = test_weights @ squares / (test_weights.sum() or 1.0)
+                    return True
+                options = self._search_options(clock.left())
+                found = path.solve(eta, found, self.signs, ridge=ridge, **options)
+                squares = np.square(y - X @ found.coef - found.intercept)
+                errors[e, r] = weights @ squares / (weights.sum() or 1.0)
                 if found.status is Status.INTERRUPTED:
-                    return errors.mean(axis=1), True
-        return errors.mean(axis=1), False
+                    return True
+                first = found if e == 0 else first
+        return False
 
 
-def _least(errors: Floats, weights: Floats) -> int:
-    """Return the eta of least error over the folds that are complete, else over what there is of the first."""
-    complete = ~np.isnan(errors).any(axis=0) & (weights > 0)
-    means = np.average(errors[:, complete], axis=1, weights=weights[complete]) if complete.any() else errors[:, 0]
-    return 0 if np.isnan(means).all() else int(np.nanargmin(means))
+def _column(part: Part, t: int) -> Part:
+    """Return the part with one target of several."""
+    X, y, weights = part
+    return X, y[:, t], weights
 
 
 @dataclass
@@ -187,16 +208,3 @@ class _Clock:
             self.reserved = max(self.reserved, work / _RATE)
         self.is_up = self.is_up or (long and self.left() == 0.0)
         return self.is_up
-
-
-def _checked_etas(etas: Any, instance: Instance) -> Floats:
-    """Return the values to try, the largest first; a number stands for as many on a grid that fits the data."""
-    if isinstance(etas, (int, np.integer)) and not isinstance(etas, bool) and etas >= 1:
-        weights = instance.weights
-        centred = instance.X - weights @ instance.X / weights.sum()
-        unit = float((weights @ np.square(centred)).mean()) or 1.0
-        return np.asarray(unit * np.geomspace(*_GRID, int(etas))[::-1])
-    values = np.asarray(etas, dtype=np.float64) if not isinstance(etas, str | bool) else np.zeros(0)
-    if values.ndim != 1 or not len(values) or not (np.isfinite(values).all() and (values >= 0).all()):
-        raise InvalidInput(f"etas={etas!r} must be a number of values >= 1, or a list of finite values >= 0")
-    return np.sort(values)[::-1]

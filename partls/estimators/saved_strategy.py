@@ -10,7 +10,8 @@ from formulations.errors import InvalidInput, listing
 from partls.strategies.choose import METHODS, STRATEGIES
 
 _NOT_SAVED = {"executor", "checkpoint"}  # they belong to a machine
-_MOVED = ("relaxation", "search", "branching", "node_limit")  # settings of version 1 that the strategy owns now
+# Settings of version 1 that the strategy owns now
+MOVED = frozenset({"relaxation", "search", "branching", "node_limit"})
 
 
 def strategy_document(method: Any) -> Any:
@@ -23,19 +24,16 @@ def strategy_document(method: Any) -> Any:
         value = value if _is_plain(value) else getattr(value, "name", None)
         if one.name not in _NOT_SAVED and value != one.default and isinstance(value, str | int | float | list | tuple):
             options[one.name] = value
-    return {"name": method.name, "options": options}
+    return {"name": method.name, **options}
 
 
 def strategy_of(document: Any) -> Any:
     """Return the strategy that a document describes; refuse one that this release does not know."""
     if isinstance(document, str) and document in METHODS:
         return document
-    if not isinstance(document, Mapping) or document.keys() != {"name", "options"}:
-        raise InvalidInput(f'"method" is {document!r}: it must be one of {list(METHODS)} or hold "name" and "options"')
-    name, options = document["name"], document["options"]
-    if name not in STRATEGIES or not isinstance(options, Mapping):
-        raise InvalidInput(f'"method" names the strategy {name!r}, which this release of partls does not know')
-    strategy = STRATEGIES[name]
+    if not isinstance(document, Mapping) or document.get("name") not in STRATEGIES:
+        raise InvalidInput(f'"method" is {document!r}: it must be, or name, one of {list(METHODS)}')
+    strategy, options = STRATEGIES[document["name"]], {key: document[key] for key in document.keys() - {"name"}}
     if unknown := sorted(set(options) - {one.name for one in fields(strategy)}):
         raise InvalidInput(f'"method" holds {listing(unknown)}, which this release of partls does not know')
     return strategy(**options)
@@ -43,12 +41,12 @@ def strategy_of(document: Any) -> Any:
 
 def with_strategy(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings in which the strategy owns its options, as the files of version 1 kept them side by side."""
-    kept = {name: value for name, value in settings.items() if name not in _MOVED}
+    kept = {name: value for name, value in settings.items() if name not in MOVED}
     method = kept.get("method", "auto")
     defaults = {one.name: one.default for one in fields(STRATEGIES["bnb"])}
-    moved = {name: settings[name] for name in _MOVED if settings.get(name, defaults[name]) != defaults[name]}
+    moved = {name: settings[name] for name in MOVED if settings.get(name, defaults[name]) != defaults[name]}
     if moved and method in ("auto", "bnb"):
-        method = {"name": "bnb", "options": moved}
+        method = {"name": "bnb", **moved}
     return {**kept, "method": strategy_of(method)}
 
 

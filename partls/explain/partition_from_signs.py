@@ -10,19 +10,26 @@ from formulations.instance import Instance
 from formulations.partition import Partition
 
 
-def partition_from_signs(X: Any, y: Any, *, fit_intercept: bool = True, sample_weight: Any = None) -> Partition:
+def partition_from_signs(
+    X: Any, y: Any, *, ridge: float = 0.0, fit_intercept: bool = True, sample_weight: Any = None
+) -> Partition:
     """Return the groups "positive" and "negative" of the features, by the signs of unconstrained least squares.
+
+    With ``ridge``, of ridge regression: the constraint then costs nothing in a fit with the same ridge and without eta.
 
     On the training rows this is the paper's "P from LS": fitting with it reproduces least squares. On all rows,
     those held out included, it is the paper's "P opt", which stands for domain knowledge that happens to be right.
     Where least squares has many solutions, the shortest on columns of equal length counts; a feature whose
     coefficient is zero is called positive.
     """
-    instance = Instance(X, y, fit_intercept=fit_intercept, sample_weight=sample_weight)
+    instance = Instance(X, y, ridge=ridge, fit_intercept=fit_intercept, sample_weight=sample_weight)
     root = np.sqrt(instance.weights)
     mean = root**2 / (root @ root) if fit_intercept else np.zeros(len(root))
     A = (instance.X - mean @ instance.X) * root[:, None]
     b = (instance.y - mean @ instance.y) * root
+    if instance.ridge > 0:
+        A = np.vstack([A, np.sqrt(instance.ridge) * np.eye(A.shape[1])])
+        b = np.append(b, np.zeros(A.shape[1]))
     norms = np.linalg.norm(A, axis=0)
     coef = np.linalg.lstsq(A / np.where(norms > 0, norms, 1.0), b, rcond=None)[0]
     return Partition.from_labels(["negative" if w < 0 else "positive" for w in coef], instance.partition.columns)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.data import Floats
+from formulations.strengths import INTERCEPT
 from partls.explain import contributions, price_of_constraint, sign_certainty
 from partls.explain.contributions import UNGROUPED
 from partls.explain.price import PriceOfConstraint
@@ -96,7 +97,7 @@ def document(
         "rows": _rows(result, shown, own),
         "residuals": _histogram(result.instance.residual(result.coef, result.intercept)),
         "search": _search(subject, end),
-        "settings": [[name, _setting(value)] for name, value in subject.settings.items()],
+        "settings": _settings(subject, shown),
         "versions": [[name, version(name)] for name in _LIBRARIES] + [["Python", platform.python_version()]],
     })
     return plain
@@ -246,6 +247,20 @@ def _moves(states: list[State], rounding: float) -> bool:
     """Return whether best objective or bound change by more than rounding from state to state."""
     values = [value for state in states for value in state[2:]]
     return len(states) > 1 and bool(max(values) - min(values) > max(1e-6 * max(values), rounding))
+
+
+def _settings(subject: Subject, shown: Shown) -> list[list[str]]:
+    """Return the options of the fit; where eta differs by group, that of each group shown follows it."""
+    instance = subject.result.instance
+    rows = []
+    for name, value in subject.settings.items():
+        rows.append([name, _setting(value)])
+        if name == "eta" and not isinstance(instance.eta, float):
+            groups = [k for k in sorted(shown.groups.tolist()) if k < instance.n_groups]
+            etas = [(instance.partition.names[k], instance.strengths.groups[k]) for k in groups]
+            etas += [(INTERCEPT, instance.strengths.intercept)] if instance.strengths.intercept > 0 else []
+            rows += [[f"eta of {_short(group)}", f"{eta:g}"] for group, eta in etas]
+    return rows
 
 
 def _setting(value: Any) -> str:

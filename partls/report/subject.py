@@ -53,8 +53,9 @@ def _problem(result: Result) -> dict[str, Any]:
     instance = result.instance
     return {
         "method": result.method,
-        "eta": instance.eta,
+        "eta": instance.eta if isinstance(instance.eta, float) else "by group",
         "penalty": instance.penalty,
+        "ridge": instance.ridge,
         "fit_intercept": instance.fit_intercept,
         "penalize_intercept": instance.penalize_intercept,
         "sample_weight": "none" if instance.sample_weight is None else "given",
