@@ -73,4 +73,7 @@ def checked_settings(document: Checked, number: int, partition: Partition) -> di
             Checked(eta, '"eta"').number(name)
     document.number("ridge")
     _strengths(settings, partition)
-    return {**settings, "method": strategy_of(document.get("method", str, dict))}
+    method = document.get("method", str, dict)
+    if isinstance(method, dict):
+        document.part("method").get("name", str)
+    return {**settings, "method": strategy_of(method)}
