@@ -307,6 +307,7 @@ def test_each_problem_has_a_digest_of_its_own() -> None:
     data = Data(np.eye(4), np.ones(4), partls.Partition.of([0, 1, 2, 2], n_columns=4), None)
     problems = [stated(**changes) for changes in WORDS.values()]
     problems += [stated(ridge=0.5), stated(eta=[0.5, 0.5, 0.0]), stated(eta=[0.0, 0.5, 0.5]), stated(penalty="l1")]
+    problems += [stated(eta=[0.5] * 3, eta_intercept=own, penalize_intercept=True) for own in (0.0, 0.25, 0.5)]
     assert len({data.digest(problem) for problem in problems}) == len(problems)
     one, each = (partls.Instance(np.eye(4), np.ones(4), [0, 1, 2, 2], eta=eta) for eta in (0.5, [0.5] * 3))
     root = SignPattern.free(3)
