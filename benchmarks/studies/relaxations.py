@@ -19,13 +19,15 @@ GOALS = {
 }
 SWITCHING = ("active-set", "active-set, generic", "perspective", "cheap then perspective", "to depth 4 perspective",
              "adaptive perspective")
+WIDE = ("unconstrained", "perspective diagonal", "perspective block", "shor", "split-dnn")
+RIDGES = (0.0, 0.1, 1.0)  # beside columns of squared length 12
 PENALISED = ("active-set", "strengthened", "cheap then strengthened", "to depth 4 strengthened",
              "adaptive strengthened")
 
 
 def cases(quick: bool = False) -> list[Case]:
     """Return the cases of the study; the quick ones are few and small."""
-    full = [*_root_cases(), *_depth_cases(), *_tree_cases(), *_order_cases()]
+    full = [*_root_cases(), *_ridge_cases(), *_depth_cases(), *_tree_cases(), *_order_cases()]
     if not quick:
         return full
     kept = {case.key: replace(case, seeds=1, time_limit=10) for case in full}
@@ -49,6 +51,12 @@ def _root_cases() -> list[Case]:
         "root-wide": {"N": 19, "M": 20, "K": 4},
     }
     return [Case(key, "synthetic", shape, _bounds(MEMBERS)) for key, shape in shapes.items()]
+
+
+def _ridge_cases() -> list[Case]:
+    """Fewer rows than columns, with and without the curvature of ridge."""
+    shape = {"N": 12, "M": 20, "K": 4}
+    return [Case(f"ridge-{ridge:g}", "synthetic", {**shape, "ridge": ridge}, _bounds(WIDE), seeds=3) for ridge in RIDGES]
 
 
 def _depth_cases() -> list[Case]:
