@@ -11,9 +11,10 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """minimise ``||X w + t - y||^2 + eta ||beta||^2``  s.t. one sign per group; t = 0 without an intercept.
+    """minimise ``||X w + t - y||^2 + eta ||beta||^2 + ridge ||w||^2``  s.t. one sign per group.
 
-    beta holds the groups' sums of coefficients. Rows to predict, if there are any, take no part in the fit.
+    beta holds the groups' sums of coefficients, and t is 0 without an intercept. Rows to predict, if there are any,
+    take no part in the fit.
     """
 
     X: np.ndarray
@@ -21,6 +22,7 @@ class Problem:
     labels: np.ndarray  # group of each column, 0 .. K-1
     fit_intercept: bool = False
     eta: float = 0.0
+    ridge: float = 0.0
     X_test: np.ndarray | None = None
     y_test: np.ndarray | None = None
     rational: bool = False  # ask the referee for exact arithmetic: rounding would hide the errors that matter
@@ -60,6 +62,7 @@ class Method:
     signed: ClassVar[bool] = True  # claims coefficients that share a sign in each group
     trusted: ClassVar[bool] = True  # ours: a wrong answer fails the run; a peer's is only reported
     penalised: ClassVar[bool] = False  # can take eta > 0
+    ridged: ClassVar[bool] = False  # can take ridge > 0
     requires: ClassVar[tuple[str, ...]] = ()  # modules of the bench extra
     threads: ClassVar[int] = 1  # or a field, where a method takes more
 
@@ -71,6 +74,8 @@ class Method:
         missing = [module for module in self.requires if find_spec(module) is None]
         if missing:
             return f"{', '.join(missing)} not installed"
+        if problem.ridge and not self.ridged:
+            return "takes no ridge"
         return "takes no penalty" if problem.eta and not self.penalised else ""
 
     def warm_up(self, problem: Problem) -> None:

@@ -16,7 +16,7 @@ Rationals = list[Fraction]
 
 
 def exact_objective(problem: Problem, coef: np.ndarray, intercept: float = 0.0) -> float:
-    """Return ``||X w + t - y||^2 + eta ||beta||^2`` of given doubles, rounded once, at the end."""
+    """Return ``||X w + t - y||^2 + eta ||beta||^2 + ridge ||w||^2`` of given doubles, rounded once, at the end."""
     if not np.isfinite([*coef, intercept]).all():
         return float("nan")
     w, total = [Fraction(value) for value in coef.tolist()], Fraction(0)
@@ -26,6 +26,7 @@ def exact_objective(problem: Problem, coef: np.ndarray, intercept: float = 0.0) 
     for k in range(problem.shape[2]):
         beta = sum((w[j] for j in np.flatnonzero(problem.labels == k)), Fraction(0))
         total += Fraction(problem.eta) * beta**2
+    total += Fraction(problem.ridge) * sum((v**2 for v in w), Fraction(0))
     return float(total)
 
 

@@ -87,7 +87,8 @@ def _faults(problem: Problem, entry: Entry, best: float) -> list[str]:
 
 def _objective(problem: Problem, coef: np.ndarray, intercept: float) -> float:
     beta = np.bincount(problem.labels, coef)
-    return float(np.square(problem.X @ coef + intercept - problem.y).sum() + problem.eta * beta @ beta)
+    penalty = problem.eta * beta @ beta + problem.ridge * coef @ coef
+    return float(np.square(problem.X @ coef + intercept - problem.y).sum() + penalty)
 
 
 def _test_error(problem: Problem, coef: np.ndarray, intercept: float) -> float:

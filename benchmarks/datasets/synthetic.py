@@ -7,7 +7,9 @@ import numpy as np
 from benchmarks.contract import Problem
 
 
-def make(seed: int, *, N: int, M: int, K: int, corr: float = 0.0, noise: float = 1.0, eta: float = 0.0) -> Problem:
+def make(
+    seed: int, *, N: int, M: int, K: int, corr: float = 0.0, noise: float = 1.0, eta: float = 0.0, ridge: float = 0.0
+) -> Problem:
     """Return ``y = X w + noise`` with normal w: about half the coefficients of each group have the wrong sign.
 
     ``corr`` is the correlation of any two columns. Columns are dealt to the groups in turn.
@@ -17,4 +19,4 @@ def make(seed: int, *, N: int, M: int, K: int, corr: float = 0.0, noise: float =
     if corr:
         X = np.sqrt(1 - corr) * X + np.sqrt(corr) * rng.standard_normal((N, 1))
     y = X @ rng.standard_normal(M) + noise * rng.standard_normal(N)
-    return Problem(X, y, np.arange(M) % K, eta=eta)
+    return Problem(X, y, np.arange(M) % K, eta=eta, ridge=ridge)

@@ -18,7 +18,7 @@ MAX_GROUPS = inspect.signature(partls.solve).parameters["max_groups"].default
 @dataclass
 class Bnb(Method):
     name = "bnb"
-    penalised = True
+    penalised = ridged = True
 
     search: str = "depth-first"
     branching: str = "strong"
@@ -33,8 +33,8 @@ class Bnb(Method):
 
     def set_up(self, problem: Problem, time_limit: float) -> None:
         self._arguments = (problem.X, problem.y, problem.labels)
-        self._options = {**self.options(), "fit_intercept": problem.fit_intercept, "eta": problem.eta}
-        self._options["time_limit"] = time_limit
+        self._options = {**self.options(), "fit_intercept": problem.fit_intercept}
+        self._options |= {"eta": problem.eta, "ridge": problem.ridge, "time_limit": time_limit}
 
     def run(self) -> None:
         self._result = partls.solve(*self._arguments, **self._options)

@@ -39,14 +39,14 @@ class NodeBound(Method):
 
     name = "node_bound"
     exact = signed = False
-    penalised = True
+    penalised = ridged = True
 
     relaxation: str = "active-set"
     depth: int = 0
     n_nodes: int = 1
 
     def set_up(self, problem: Problem, time_limit: float) -> None:
-        options = {"fit_intercept": problem.fit_intercept, "eta": problem.eta}
+        options = {"fit_intercept": problem.fit_intercept, "eta": problem.eta, "ridge": problem.ridge}
         self._instance = Instance(problem.X, problem.y, problem.labels, **options)
         rng = np.random.default_rng(problem.shape[2])
         self._nodes = [self._random_node(rng) for _ in range(self.n_nodes)]

@@ -16,6 +16,7 @@ COMMAND = WHOLE + " --cases "
 NAMES = {
     "root-m20-corr0": "Root, M = 20, uncorrelated", "root-m40-corr5": "Root, M = 40, correlation 0.5",
     "root-m40-corr9": "Root, M = 40, correlation 0.9", "root-wide": "Root, fewer rows than columns",
+    "ridge-0.1": "Root, fewer rows than columns, ridge = 0.1", "ridge-1": "Root, fewer rows than columns, ridge = 1",
     "depth-2": "Two of eight groups decided", "depth-4": "Four of eight groups decided",
     "tree-small": "Trees: M = 16, correlation 0.9", "tree-correlated": "Trees: M = 40, correlation 0.9",
     "tree-subset-sum": "Trees: subset sums",

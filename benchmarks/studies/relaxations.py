@@ -19,13 +19,16 @@ GOALS = {
 }
 SWITCHING = ("active-set", "active-set, generic", "perspective", "cheap then perspective", "to depth 4 perspective",
              "adaptive perspective")
+WIDE = ("unconstrained", "perspective diagonal", "perspective block", "shor", "split-dnn")
+FEW_ROWS = {"N": 19, "M": 20, "K": 4}
+RIDGES = (0.1, 1.0)  # beside columns of squared length 19
 PENALISED = ("active-set", "strengthened", "cheap then strengthened", "to depth 4 strengthened",
              "adaptive strengthened")
 
 
 def cases(quick: bool = False) -> list[Case]:
     """Return the cases of the study; the quick ones are few and small."""
-    full = [*_root_cases(), *_depth_cases(), *_tree_cases(), *_order_cases()]
+    full = [*_root_cases(), *_ridge_cases(), *_depth_cases(), *_tree_cases(), *_order_cases()]
     if not quick:
         return full
     kept = {case.key: replace(case, seeds=1, time_limit=10) for case in full}
@@ -46,9 +49,16 @@ def _root_cases() -> list[Case]:
         "root-m20-corr0": {"N": 80, "M": 20, "K": 4},
         "root-m40-corr5": {"N": 160, "M": 40, "K": 8, "corr": 0.5},
         "root-m40-corr9": {"N": 160, "M": 40, "K": 8, "corr": 0.9},
-        "root-wide": {"N": 19, "M": 20, "K": 4},
+        "root-wide": FEW_ROWS,
     }
     return [Case(key, "synthetic", shape, _bounds(MEMBERS)) for key, shape in shapes.items()]
+
+
+def _ridge_cases() -> list[Case]:
+    """The curvature of ridge, beside the root with fewer rows than columns and without it."""
+    return [
+        Case(f"ridge-{ridge:g}", "synthetic", {**FEW_ROWS, "ridge": ridge}, _bounds(WIDE), seeds=3) for ridge in RIDGES
+    ]
 
 
 def _depth_cases() -> list[Case]:
