@@ -25,6 +25,10 @@ ABSOLUTE_TOLERANCE = 1e-12
 DEPENDENT = 1e-13
 """Of a column's norm: what rounding leaves of one that depends on others; more than that is data."""
 
+REPEATED = 1e-11
+"""Of the norm of the largest column: what is left of one that repeats others. A local method that takes a column for
+dependent too early only starts elsewhere, so this is a hundred times DEPENDENT."""
+
 ZERO_COEFFICIENT = 1e-11
 """Of the target's norm: a coefficient (columns have norm about 1) below this is zero. Solving by a factorisation moves
 coefficients by less, unless columns are nearly dependent."""

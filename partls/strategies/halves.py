@@ -17,12 +17,12 @@ from scipy.linalg import lapack
 from formulations.data import Floats
 from formulations.rows.reduction import Reduction
 from formulations.signs import SignPattern
+from formulations.tolerances import REPEATED
 from relaxations import kernel
 from relaxations.active_set import ActiveSetBounder
 from relaxations.clock import stop_flag
 from relaxations.sign_constrained import solve_signed
 
-_DEPENDENT = 1e-11  # of the largest combined column: what is left of one that repeats others
 _FLIP_ROUNDS = 20
 _WORTH = 1e-10  # relative improvement below which a flip is not worth a move
 
@@ -123,9 +123,9 @@ class NonnegativeHalves:
 
     def alpha(self, v: Floats) -> Floats:
         """Return the best point under the signs of v, from the compiled kernel or by orthogonal factorisation."""
-        return self.leaf(self.split.signs(v), v)
+        return self.solve_pattern(self.split.signs(v), v)
 
-    def leaf(self, signs: SignPattern, start: Floats) -> Floats:
+    def solve_pattern(self, signs: SignPattern, start: Floats) -> Floats:
         """Return the best point under complete signs."""
         if not self._bounder.native:
             return solve_signed(self._reduction, self._reduction.column_signs(signs), start)
@@ -158,7 +158,7 @@ class NonnegativeHalves:
             improved = False
             for k in self._root.undecided:
                 flipped = SignPattern((*signs.values[:k], -signs[k], *signs.values[k + 1 :]))
-                trial = self.leaf(flipped, v)
+                trial = self.solve_pattern(flipped, v)
                 if self.split.value(trial) < value * (1 - _WORTH):
                     v, value, signs, improved = trial, self.split.value(trial), flipped, True
         return v
@@ -174,7 +174,7 @@ def _least_squares(columns: Floats, target: Floats) -> Floats:
     right[:n_rows] = target
     room = 4 * min(n_rows, n_columns) + 64 * (n_columns + 1)
     pivots = np.zeros(n_columns, np.int32)
-    _, weights, _, _, info = lapack.dgelsy(columns, right, pivots, _DEPENDENT, room)
+    _, weights, _, _, info = lapack.dgelsy(columns, right, pivots, REPEATED, room)
     if info != 0:
         raise RuntimeError(f"LAPACK dgelsy refused argument {-info}")
     return np.asarray(weights).reshape(-1)[:n_columns]

@@ -13,13 +13,13 @@ from formulations.data import Floats
 from formulations.errors import InvalidInput
 from formulations.rows.reduction import Reduction
 from formulations.signs import SignPattern
+from formulations.tolerances import REPEATED
 from partls.explore.subtree import round_to_signs
 from partls.runtime.options import chosen
 from relaxations.protocol import Bounder, ask
 
 STRATEGIES = ("least-squares", "relaxation", "random")
 MIXED = "mixed"
-_DEPENDENT = 1e-11  # columns have norm about one: what is left of one that repeats others
 _NOISE = 0.3  # of the target's norm: draws anew the signs that the data leave open, and few others
 _DECIDED = 0.25  # share of the groups whose signs are drawn before a relaxation is solved
 
@@ -55,7 +55,7 @@ class Starts:
         self._reduction, self._root, self._bounder, self._first = reduction, root, bounder, first
         self._names, self._seed = names, seed
         Q, self._triangle, self._pivots = qr(reduction.R, mode="economic", pivoting=True)
-        self._rank = int((np.abs(np.diag(self._triangle)) > _DEPENDENT).sum())
+        self._rank = int((np.abs(np.diag(self._triangle)) > REPEATED).sum())
         self._basis = Q.T[: self._rank]
         self._one_at_a_time = threading.Lock()  # a bounder is not to be shared between threads
 
