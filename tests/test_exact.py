@@ -54,7 +54,7 @@ def make_hard(patch: pytest.MonkeyPatch) -> None:
         self.first_budget, self._budget = 1, 2
 
     patch.setattr(node_bound.NodeBound, "__init__", in_small_units)
-    patch.setattr(branch_and_bound, "_first_incumbent", lambda g, root, *_: worst_start(g.reduction, root))
+    patch.setattr(branch_and_bound, "_first_incumbent", lambda g, task, *_, **__: worst_start(g.reduction, task.root))
     patch.setattr(node_bound, "_STRENGTHEN_AFTER", 4)
     patch.setattr(dispatch, "_ROUND", 3)
 

@@ -28,6 +28,7 @@ from formulations.tolerances import OPTIMAL_GAP
 from partls.estimators.callbacks import CallbackSupport, FitReporter, with_callbacks
 from partls.estimators.explanation import ExplanationMixin
 from partls.estimators.persistence import SavedModel, load_model, save_model
+from partls.estimators.proofs import ProofMixin
 from partls.result import Result, Status
 from partls.runtime.interrupts import keyboard
 from partls.runtime.options import a_priori_signs, nonnegative
@@ -38,7 +39,7 @@ from relaxations.clock import FINISHING
 _CUT_SHORT = (Status.TIME_LIMIT, Status.NODE_LIMIT, Status.INTERRUPTED)
 
 
-class PartLSRegressor(ExplanationMixin, CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEstimator):
+class PartLSRegressor(ExplanationMixin, ProofMixin, CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """minimise ``||X w + t - y||^2 + penalty(beta) + ridge ||w||^2``  s.t. the coefficients of a group share one sign.
 
     The global optimum, with its proof: ``lower_bound_`` and ``gap_`` say how good the model provably is.
@@ -63,6 +64,9 @@ class PartLSRegressor(ExplanationMixin, CallbackSupport, MultiOutputMixin, Regre
     verbose : int
         Show a live line while the search runs. Where scikit-learn has callbacks (1.9 and later),
         ``set_callbacks(ProgressBar())`` works too, and a callback that asks to stop ends the search.
+    certificate : path, optional
+        Where ``fit`` writes a proof that no model is better, which ``verify`` checks; see ``partls.solve``. Of several
+        targets each has its own file, with its number before the suffix: ``proof-0.json``, ``proof-1.json``.
 
     Attributes
     ----------
@@ -74,6 +78,8 @@ class PartLSRegressor(ExplanationMixin, CallbackSupport, MultiOutputMixin, Regre
         What was reached, what was proved, and the number of nodes it took.
     history_
         The search as it went: a ``SearchState`` after each round and at the end.
+    certificate_
+        Where the proof was written (one path per target, in a tuple, if there are several); missing if there is none.
     result_
         The ``Result`` (one per target, in a tuple, if there are several), which can audit itself.
     partition_, group_names_, n_features_in_, feature_names_in_
@@ -110,6 +116,7 @@ class PartLSRegressor(ExplanationMixin, CallbackSupport, MultiOutputMixin, Regre
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        certificate: Any = None,
     ) -> None:
         self.groups = groups
         self.method = method
@@ -125,6 +132,7 @@ class PartLSRegressor(ExplanationMixin, CallbackSupport, MultiOutputMixin, Regre
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.certificate = certificate
 
     @with_callbacks
     @keyboard()
@@ -141,6 +149,7 @@ class PartLSRegressor(ExplanationMixin, CallbackSupport, MultiOutputMixin, Regre
             Who explores a large tree, such as a ``dask.distributed.Client``; see ``partls.solve``.
         """
         limit = nonnegative("time_limit", self.time_limit)
+        self._check_certificate(X)
         if not in_blocks(X):
             return self._fit_at(*self._validated(X, y), sample_weight, time_limit=limit, executor=executor)
         rows = fold_blocks(X, y, sample_weight)
@@ -207,11 +216,13 @@ class PartLSRegressor(ExplanationMixin, CallbackSupport, MultiOutputMixin, Regre
     def _fit_at(self, X: Any, y: Floats, sample_weight: Any, *, folded_from: int | None = None,
                 time_limit: float | None, hurry: bool = False, executor: Any = None) -> Self:
         """Solve one problem per target and take over the results; in a hurry the first models found must do."""
+        paths = self._certificate_paths(y)
         instance = self._instance(X, y, sample_weight, folded_from, **self._strengths)
         with FitReporter(self, X, y) as reporter:
             results = self._solve_targets(instance, y, reporter, time_limit, hurry, executor)
             self._take_over(results if y.ndim == 2 else results[0])
             self.history_ = tuple(reporter.histories) if y.ndim == 2 else reporter.histories[0]
+        self._write_proofs(paths, results, time_limit)
         self._warn_if_cut_short(results)
         return self
 
