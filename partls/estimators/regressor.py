@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from math import inf
 from typing import Any, Self
 
@@ -34,6 +34,8 @@ from partls.runtime.interrupts import keyboard
 from partls.runtime.options import a_priori_signs, nonnegative
 from partls.shortest import shortest
 from partls.solve import solve_instance
+from partls.strategies.choose import as_strategy
+from partls.strategies.strategy import Strategy
 from relaxations.clock import FINISHING
 
 _CUT_SHORT = (Status.TIME_LIMIT, Status.NODE_LIMIT, Status.INTERRUPTED)
@@ -260,8 +262,7 @@ class PartLSRegressor(ExplanationMixin, ProofMixin, CallbackSupport, MultiOutput
         changes |= {} if executor is None else {"executor": executor}
         method: Any = self.method
         if not isinstance(method, str):
-            known = {one.name for one in fields(method)}
-            method, changes = replace(method, **{name: changes[name] for name in known & changes.keys()}), {}
+            method, changes = _changed(as_strategy(method, {}), changes), {}
         return {
             "method": method, **changes, "gap_tol": self.gap_tol, "time_limit": time_limit, "n_jobs": self.n_jobs,
             "random_state": self.random_state,
@@ -319,6 +320,14 @@ class PartLSRegressor(ExplanationMixin, ProofMixin, CallbackSupport, MultiOutput
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _changed(strategy: Any, changes: Mapping[str, Any]) -> Strategy:
+    """Return a strategy with those of the options that it has; one that is no dataclass has none."""
+    known = {one.name for one in fields(strategy)} if is_dataclass(strategy) else set()
+    own = {name: value for name, value in changes.items() if name in known}
+    changed: Strategy = replace(strategy, **own) if own else strategy
+    return changed
 
 
 @contextmanager
