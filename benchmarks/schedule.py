@@ -1,6 +1,6 @@
 """The schedule of a search: recorded task by task, and replayed on any number of workers.
 
-Tasks are handed out and merged in an order that does not depend on who explores them: task i is handed out when a
+Tasks are dispatched and merged in an order that does not depend on who explores them: task i is dispatched when a
 certain task before it has been merged, whoever did it and however long it took. With the seconds of each task, the
 same search can be replayed on any number of workers.
 """
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from partls.parallel.remote_pool import BUNDLES_EACH
-from partls.search import tree
+from partls.search import dispatch, node_bound
 from partls.search.window import window_and_budget
 
 WORKERS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000)
@@ -24,7 +24,7 @@ LATENCY = 0.002  # seconds for a message to a worker, and as long for its answer
 
 @dataclass(frozen=True)
 class Step:
-    """One task: how many results were merged when it was handed out, and the seconds it takes."""
+    """One task: how many results were merged when it was dispatched, and the seconds it takes."""
 
     after: int
     seconds: float
@@ -60,7 +60,7 @@ class Recorder:
 def replay(steps: Sequence[Step], workers: int, message: float) -> float:
     """Return the seconds of a search on so many workers, each task going to the first that is free.
 
-    ``message`` seconds of the client pass for each bundle of tasks, one after another; with enough in hand for every
+    ``message`` seconds of the client pass for each bundle of tasks, one after another; with enough dispatched for every
     worker, a bundle holds several.
     """
     free = [0.0] * workers
@@ -84,8 +84,8 @@ def enlarged(steps: Sequence[Step], nodes: int, factor: int) -> list[Step]:
     schedule: list[Step] = []
     explored, merged, in_hand = float(nodes), 0, []
     while explored < nodes * factor:
-        usual = tree._DEPTH_FIRST_BUDGET
-        window, budget = window_and_budget(int(explored), len(steps) + merged, tree._ROUND, usual)
+        usual = node_bound._DEPTH_FIRST_BUDGET
+        window, budget = window_and_budget(int(explored), len(steps) + merged, dispatch._ROUND, usual)
         size = budget / usual
         while len(in_hand) < window:
             schedule.append(Step(merged, size * rng.choice(steps).seconds))

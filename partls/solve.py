@@ -19,9 +19,10 @@ from formulations.tolerances import ABSOLUTE_TOLERANCE, OPTIMAL_GAP
 from partls.exact.doubt import Answer, Search, settled
 from partls.explore.incumbents import solve_pattern
 from partls.explore.subtree import Incumbent, round_to_signs
+from partls.prove.proof_file import write_proof
 from partls.result import Result, Status, relative_gap, target_size
 from partls.runtime.blas_threads import single_threaded_blas
-from partls.runtime.interrupts import Keyboard, keyboard, raising
+from partls.runtime.interrupts import keyboard
 from partls.runtime.options import a_priori_signs, nonnegative, seed_sequence, starting_signs, thread_count, writable
 from partls.runtime.progress import Observer
 from partls.search.task import Outcome, SearchTask
@@ -130,7 +131,7 @@ def solve_instance(
     time_limit = nonnegative("time_limit", time_limit)
     gap_tol = nonnegative("gap_tol", 0.0 if gap_tol is None else gap_tol)
     jobs, seed = thread_count(n_jobs), seed_sequence(random_state)
-    proof = _proof(certificate, strategy)
+    proof = proof_path(certificate, strategy)
     if time_limit is not None:
         strategy.prepare()
     began = time.perf_counter()
@@ -141,7 +142,9 @@ def solve_instance(
             time_limit=time_limit, n_jobs=jobs, seed=seed, progress=progress, keyboard=keys, began=began,
         )
         result = _finish(task, strategy, strategy.run(task))
-        return _certified(result, root, proof, gap_tol, time_limit, keys)
+        if proof is not None and (problem := write_proof(result, root, proof, gap_tol, time_limit, keys).problem):
+            logger.warning("%s", problem)
+        return result
 
 
 def _whole_signature() -> inspect.Signature:
@@ -154,7 +157,7 @@ solve.__signature__ = _whole_signature()  # type: ignore[attr-defined]
 _OWN = tuple(solve.__signature__.parameters)  # type: ignore[attr-defined]
 
 
-def _proof(certificate: Any, strategy: Strategy) -> Path | None:
+def proof_path(certificate: Any, strategy: Strategy) -> Path | None:
     """Return the path of the proof, refused where there can be none, before the work begins."""
     path = writable("certificate", certificate)
     if path is None:
@@ -165,22 +168,6 @@ def _proof(certificate: Any, strategy: Strategy) -> Path | None:
     if saved is not None and os.path.realpath(path) == os.path.realpath(saved):
         raise InvalidInput(f"certificate and checkpoint are both {os.fspath(saved)!r}: give each a file of its own")
     return path
-
-
-def _certified(
-    result: Result, root: SignPattern, path: Path | None, gap_tol: float, time_limit: float | None, keys: Keyboard
-) -> Result:
-    """Return the result, its proof written if one is wanted."""
-    if path is not None:
-        try:
-            with raising(keys):
-                from partls.prove.certificate import certify  # only those who ask for a proof load what writes it
-
-                if less := certify(result, root, path, gap_tol, time_limit):
-                    logger.warning("certificate %s proves %s", path, less)
-        except (KeyboardInterrupt, OSError) as error:  # the answer outlives its proof
-            logger.warning("certificate %s not written: %s", path, str(error) or "interrupted")
-    return result
 
 
 def _finish(task: SearchTask, strategy: Strategy, found: Outcome) -> Result:

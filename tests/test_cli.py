@@ -317,6 +317,16 @@ def test_ctrl_c_while_the_proof_is_written_keeps_the_model(folder: Path, monkeyp
     assert not Path("proof.json").exists()
 
 
+def test_a_proof_that_cannot_be_written_keeps_the_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("partls.prove.certificate.certify", full)
+    ended = run(*FIT, "--json", "--out", "model.json", "--certificate", "proof.json")
+    assert ended.stderr == "the certificate proof.json is not written: No space left on device\n"
+    assert (ended.exit_code, Path("model.json").exists(), Path("proof.json").exists()) == (3, True, False)
+
+
 def test_a_limit_leaves_a_proof_of_the_root_alone(folder: Path) -> None:
     hard = hard_files(folder)
     without_time = run(*hard, "--time-limit", "0", "--certificate", "proof.json")

@@ -25,7 +25,7 @@ import formulations.rows.blocks
 import partls
 from partls import InvalidInput, Status, WorkersLost
 from partls.parallel import remote_pool
-from partls.search import tree
+from partls.search import dispatch, node_bound
 from tests.families import FAMILIES, correlated
 from tests.test_cli import FIT, document, folder, houses, message  # noqa: F401 -- a fixture
 from tests.test_executors import alone, small_tasks, solved  # noqa: F401 -- a fixture
@@ -209,9 +209,9 @@ def test_a_killed_worker_costs_nothing_but_time(client: Client) -> None:
 def test_a_proof_covers_what_a_killed_worker_had_in_hand(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tree, "_DEPTH_FIRST_BUDGET", 2)
-    monkeypatch.setattr(tree, "_STRENGTHEN_AFTER", 4)
-    monkeypatch.setattr(tree, "_ROUND", 3)
+    monkeypatch.setattr(node_bound, "_DEPTH_FIRST_BUDGET", 2)
+    monkeypatch.setattr(node_bound, "_STRENGTHEN_AFTER", 4)
+    monkeypatch.setattr(dispatch, "_ROUND", 3)
     case = correlated(3, n_rows=40, n_columns=24, n_groups=12)
     victim = next(iter(client.run(os.getpid).values()))
     kill = once(lambda: os.kill(victim, signal.SIGKILL), after=8)

@@ -20,7 +20,7 @@ from formulations.rows.reduction import Reduction
 from partls.explore.compiled import CompiledExplorer
 from partls.explore.incumbents import solve_pattern
 from partls.explore.subtree import Incumbent
-from partls.search import tree
+from partls.search import dispatch, node_bound
 from partls.strategies import branch_and_bound
 from tests.families import DEPENDENT, FAMILIES, FULL_RANK, big_groups, correlated, overdetermined, underdetermined
 from tests.oracles import Oracle, brute_force, sign_constrained
@@ -45,18 +45,18 @@ def worst_start(reduction: Reduction, root: SignPattern) -> Incumbent:
 
 def make_hard(patch: pytest.MonkeyPatch) -> None:
     """Let branch and bound start badly and search in rounds of a few nodes, strengthening the bound early."""
-    begin = tree.TreeSearch.__init__
+    begin = node_bound.NodeBound.__init__
 
     def in_small_units(self: Any, *args: Any, **kwargs: Any) -> None:
         begin(self, *args, **kwargs)
-        assert self._first_budget > 1
+        assert self.first_budget > 1
         assert self._budget > 2
-        self._first_budget, self._budget = 1, 2
+        self.first_budget, self._budget = 1, 2
 
-    patch.setattr(tree.TreeSearch, "__init__", in_small_units)
-    patch.setattr(branch_and_bound, "_first_incumbent", lambda g, root, *_: worst_start(g.reduction, root))
-    patch.setattr(tree, "_STRENGTHEN_AFTER", 4)
-    patch.setattr(tree, "_ROUND", 3)
+    patch.setattr(node_bound.NodeBound, "__init__", in_small_units)
+    patch.setattr(branch_and_bound, "_first_incumbent", lambda g, task, *_, **__: worst_start(g.reduction, task.root))
+    patch.setattr(node_bound, "_STRENGTHEN_AFTER", 4)
+    patch.setattr(dispatch, "_ROUND", 3)
 
 
 @pytest.fixture

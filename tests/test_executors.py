@@ -26,7 +26,7 @@ from partls.parallel import remote_pool
 from partls.parallel import remote_worker as worker
 from partls.parallel.pool import ThreadPool
 from partls.parallel.remote_pool import RemotePool
-from partls.search import tree
+from partls.search import node_bound
 from partls.search.window import window_and_budget
 from relaxations.unconstrained import UnconstrainedRelaxation
 from tests.families import FAMILIES, correlated
@@ -37,9 +37,9 @@ from tests.tolerances import REDUCTION
 
 @pytest.fixture
 def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hand out many small tasks early, so that a small tree is one for many workers."""
-    monkeypatch.setattr(tree, "_DEPTH_FIRST_BUDGET", 16)
-    monkeypatch.setattr(tree, "_STRENGTHEN_AFTER", 100)
+    """Dispatch many small tasks early, so that a small tree is one for many workers."""
+    monkeypatch.setattr(node_bound, "_DEPTH_FIRST_BUDGET", 16)
+    monkeypatch.setattr(node_bound, "_STRENGTHEN_AFTER", 100)
     monkeypatch.setattr(remote_pool, "_BUNDLE_SECONDS", 0.02)
 
 
@@ -157,7 +157,7 @@ def test_limits_end_the_same_tree_at_the_same_node(options: dict[str, Any], smal
 @pytest.mark.parametrize("family", ["l1", "conditioned", "duplicates", "integers"])
 def test_ties_and_hard_numbers_are_decided_alike(family: str, small_tasks: None,
                                                  monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tree, "_STRENGTHEN_AFTER", 2)
+    monkeypatch.setattr(node_bound, "_STRENGTHEN_AFTER", 2)
     for seed in range(6):
         case = FAMILIES[family](seed)
         assert fingerprint(solved(case)) == fingerprint(solved(case, executor=OneByOne()))

@@ -199,7 +199,7 @@ def open_counts(case: Tiny, **options: Any) -> tuple[partls.Result, list[SearchS
 def test_little_room_bounds_the_open_subtrees_and_not_the_answer(
     most: int, n_jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("partls.search.tree._FIRST_WORK", 0.0)
+    monkeypatch.setattr("partls.search.node_bound._FIRST_WORK", 0.0)
     case, best = wide()
     roomy, many = open_counts(case)
     result, few = open_counts(case, max_open_nodes=most, n_jobs=n_jobs)

@@ -413,7 +413,7 @@ def test_ctrl_c_after_a_fold_without_weight_leaves_a_model(keyboard: None, monke
 def test_a_raised_interrupt_still_ends_the_run_in_good_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """A program with a handler of its own, which raises while this thread waits for others."""
     from partls.parallel.pool import ThreadPool
-    from partls.search import tree
+    from partls.search import node_bound
 
     case = correlated(3, n_rows=60, n_columns=40, n_groups=16)
 
@@ -421,7 +421,7 @@ def test_a_raised_interrupt_still_ends_the_run_in_good_order(monkeypatch: pytest
         monkeypatch.undo()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(tree, "_FIRST_WORK", 0.0)
+    monkeypatch.setattr(node_bound, "_FIRST_WORK", 0.0)
     monkeypatch.setattr(ThreadPool, "wait", interrupted)
     result = partls.solve(case.X, case.y, case.labels, method="bnb", relaxation="unconstrained")
     assert result.status is Status.INTERRUPTED

@@ -24,7 +24,7 @@ import partls
 from partls import Status
 from partls.explore.compiled import CompiledExplorer
 from partls.runtime import progress
-from partls.search import tree
+from partls.search import dispatch, node_bound
 from partls.strategies import branch_and_bound
 from partls.strategies.enumeration import PatternSolver
 from tests.families import FAMILIES, correlated, reachable
@@ -135,8 +135,8 @@ def test_a_loose_gap_is_reached_and_said(gap_tol: float, order: str) -> None:
 @pytest.mark.parametrize("gap_tol", [0.3, 0.1, 0.03, 0.01, 0.0])
 def test_the_search_stops_only_on_what_it_can_certify(gap_tol: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Many small rounds and a bound strengthened at once: open subtrees promise more than plain least squares."""
-    monkeypatch.setattr(tree, "_STRENGTHEN_AFTER", 2)
-    monkeypatch.setattr(tree, "_BEST_FIRST_BUDGET", 2)
+    monkeypatch.setattr(node_bound, "_STRENGTHEN_AFTER", 2)
+    monkeypatch.setattr(node_bound, "_BEST_FIRST_BUDGET", 2)
     for seed in range(6):
         case = correlated(seed, n_rows=80, n_columns=70, n_groups=14, corr=0.3)
         result = solved(case, gap_tol=gap_tol, search="best-first")
@@ -185,9 +185,9 @@ PLACES = {
 def test_an_interrupted_search_loses_no_subtree(
     place: tuple[type, str], call: int, n_jobs: int, keyboard: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was in hand when the key was pressed is still open: its bound counts. Here all of it was in hand."""
+    """What was dispatched when the key was pressed is still open: its bound counts. Here all of it was dispatched."""
     optimum()
-    monkeypatch.setattr(tree, "_ROUND", 10**6)
+    monkeypatch.setattr(dispatch, "_ROUND", 10**6)
     calls = press(monkeypatch, place, call)
     result = solved(hard(), n_jobs=n_jobs)
     assert len(calls) >= call

@@ -102,7 +102,7 @@ def answers(n_runs: int, monkeypatch: pytest.MonkeyPatch) -> tuple[set[Any], set
         return explore(self, *args)
 
     monkeypatch.setattr(CompiledExplorer, "explore", delayed)
-    monkeypatch.setattr("partls.search.tree._DEPTH_FIRST_BUDGET", 16)
+    monkeypatch.setattr("partls.search.node_bound._DEPTH_FIRST_BUDGET", 16)
     generic, compiled = set(), set()
     for seed in range(n_runs):
         n_jobs = 1 if seed == 0 else 2

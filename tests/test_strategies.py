@@ -5,17 +5,21 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import partls
 from partls import Alternating, BranchAndBound, Enumeration, InvalidInput, Outcome, SearchTask, Status, Strategy
-from partls.explore.incumbents import leaf
+from partls.explore.branching import MaxViolation
+from partls.explore.incumbents import solve_pattern
 from partls.strategies.choose import METHODS, STRATEGIES
-from relaxations import ActiveSetRelaxation
+from relaxations import ActiveSetRelaxation, CheapThenStrong
 
 RNG = np.random.default_rng(5)
 X, Y, GROUPS = RNG.normal(size=(40, 12)), RNG.normal(size=40), [*range(4)] * 3
@@ -108,7 +112,7 @@ class Guess(Strategy):
         """Return the best of the patterns drawn, and no bound."""
         rng, reduction = np.random.default_rng(task.seed), task.instance.reduction
         drawn = [partls.SignPattern(rng.choice([-1, 1], reduction.n_groups).tolist()) for _ in range(self.n_guesses)]
-        best = min((leaf(reduction, signs) for signs in drawn), key=lambda found: found.value)
+        best = min((solve_pattern(reduction, signs) for signs in drawn), key=lambda found: found.value)
         return Outcome(best, 0.0, None, Counter(nodes=self.n_guesses))
 
 
@@ -138,3 +142,67 @@ def test_the_word_of_a_strategy_is_not_enough_for_optimal() -> None:
 
 def test_names_are_those_of_the_strategies() -> None:
     assert METHODS == ("auto", "bnb", "enumerate", "alternating")
+
+
+class Plain(Strategy):
+    """A strategy of one's own need not be a dataclass."""
+
+    name = "plain"
+    proves = False
+
+    def run(self, task: SearchTask) -> Outcome:
+        """Return what the alternation finds."""
+        return Alternating(n_starts=1).run(task)
+
+
+@pytest.mark.parametrize("method", [None, 3, BranchAndBound], ids=str)
+def test_an_estimator_refuses_what_is_no_strategy_in_one_line(method: Any) -> None:
+    with pytest.raises(InvalidInput, match="neither a name nor a strategy"):
+        partls.PartLSRegressor(GROUPS, method=method).fit(X, Y)
+
+
+def test_a_strategy_that_is_no_dataclass_fits_an_estimator() -> None:
+    model = partls.PartLSRegressor(GROUPS, method=Plain(), random_state=0).fit(X, Y)
+    assert model.result_.method == "plain" and model.status_ is Status.HEURISTIC
+
+
+def test_a_strategy_is_hashable_and_none_of_its_options_can_change() -> None:
+    starts = ["random", "relaxation"]
+    strategy = Alternating(starts=starts)
+    starts.append("least-squares")
+    assert strategy == Alternating(starts=("random", "relaxation"))
+    assert len({strategy, Alternating(starts=["random", "relaxation"])}) == 1
+
+
+def test_an_estimator_whose_strategy_has_an_executor_is_cloned() -> None:
+    with ThreadPoolExecutor(1) as executor:
+        model = partls.PartLSRegressor(GROUPS, method=BranchAndBound(executor=executor, node_limit=7))
+        copied = clone(model)
+    assert copied.method == model.method and copied.method is not model.method
+    assert copied.method.executor is executor
+
+
+SAVED: list[tuple[Any, Any]] = [
+    (BranchAndBound(node_limit=np.int64(500)), BranchAndBound(node_limit=500)),
+    (BranchAndBound(relaxation=CheapThenStrong("active-set", "unconstrained")), BranchAndBound()),
+    (BranchAndBound(branching=MaxViolation()), BranchAndBound(branching="max-violation")),
+    (Alternating(starts=["random"]), Alternating(starts=("random",))),
+    (Guess(3), "auto"),
+    (Plain(), "auto"),
+]
+
+
+@pytest.mark.parametrize(("method", "loaded"), SAVED, ids=str)
+def test_every_saved_model_can_be_loaded(method: Any, loaded: Any, tmp_path: Path) -> None:
+    model = partls.PartLSRegressor(GROUPS, method=method, random_state=0).fit(X, Y)
+    model.save(tmp_path / "model.json")
+    again = partls.PartLSRegressor.load(tmp_path / "model.json")
+    assert again.method == loaded
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_an_option_that_json_cannot_hold_is_refused_in_one_line(tmp_path: Path) -> None:
+    model = partls.PartLSRegressor(GROUPS, method=BranchAndBound(checkpoint_interval=np.inf)).fit(X, Y)
+    with pytest.raises(InvalidInput, match="checkpoint_interval=inf of the strategy cannot be written to a file"):
+        model.save(tmp_path / "model.json")
+    assert not list(tmp_path.iterdir())

@@ -65,7 +65,7 @@ def test_a_strong_penalty_does_not_grow_the_tree(order: str, n_jobs: int) -> Non
 
 
 def test_a_weak_penalty_leaves_the_compiled_search_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("partls.search.tree._STRENGTHEN_AFTER", 1)
+    monkeypatch.setattr("partls.search.node_bound._STRENGTHEN_AFTER", 1)
     result = partls.solve(**problem(1, 60, 48, 12), eta=1e-6, time_limit=600.0)
     assert result.status is partls.Status.OPTIMAL
     assert result.n_nodes > 1 and "closed by strengthened" not in result.counts

@@ -20,7 +20,7 @@ def page(rows: list[Row]) -> str:
     """Return the page as Markdown."""
     text = (
         "Worker processes of a Dask cluster on this machine, one thread each, started and warm before the clock runs. "
-        "Every method explores the same tree, node for node: tasks are handed out and merged in an order that does not "
+        "Every method explores the same tree, node for node: tasks are dispatched and merged in an order that does not "
         "depend on who explores them."
     )
     parts = [head("Beyond one process", text, rows), _tree(rows), _replay(rows), _tall(rows)]
@@ -129,13 +129,13 @@ def _replay(rows: list[Row]) -> str:
              for name, key in (("the recorded tree", "recorded"), (f"{LARGER} times as large", "larger"))]
     told = (
         f"The {first['note']['subtrees']:,} subtrees of the first problem, {number(first['note']['busy'])} s in all, "
-        "each with the seconds it took, replayed by the same schedule: a subtree is handed out when the one that the "
+        "each with the seconds it took, replayed by the same schedule: a subtree is dispatched when the one that the "
         f"search waits for has been merged. Assumed: {duration(LATENCY)} for a message each way, "
         f"{duration(first['message'])} of client and scheduler for each message (processor time measured with Dask), "
         f"workers as fast as this machine's. The second line is a tree {LARGER} times as large "
         f"({number(first['work'] / 3600)} h of one thread in {first['tasks']:,} tasks, which grow with the nodes "
         "explored): its times are drawn from those recorded, and it is assumed that open "
-        "subtrees never run out. In the recorded tree they do, and its window of subtrees in hand, which grows with "
+        "subtrees never run out. In the recorded tree they do, and its window of dispatched subtrees, which grows with "
         "the nodes explored, is small for most of the time."
     )
     drawn = picture("distributed", "replay", "Predicted speed-up against the number of workers")

@@ -19,6 +19,7 @@ from partls.cli.cluster import cluster
 from partls.cli.objective import Objective
 from partls.cli.option_groups import unbundled
 from partls.cli.output import (
+    NOT_PROVEN,
     Force,
     exit_code,
     finite,
@@ -36,7 +37,7 @@ from partls.cli.output import (
 from partls.cli.output_paths import check_places
 from partls.cli.training_data import TrainingData
 from partls.explain.report import EXACT_FIT, ONE_OF_MANY
-from partls.result import PROVEN, Status
+from partls.result import PROVEN, Result, Status
 from partls.runtime.options import chosen, nonnegative, thread_count
 from partls.shortest import is_dependent
 from partls.strategies.branch_and_bound import BranchAndBound
@@ -153,8 +154,8 @@ def fit(
 
         partls fit sales/ --target sold --groups g.csv --scheduler tcp://h:8786
 
-    Exit codes: 0 proven optimal or within --gap, 2 bad input, 3 not proven (the model is usable), 130 Ctrl-C (the best
-    model so far is saved to --out).
+    Exit codes: 0 proven optimal or within --gap, 2 bad input, 3 not proven, or no proof written (the model is usable),
+    130 Ctrl-C (the best model so far is saved to --out).
     """
     objective.check()
     search.check()
@@ -180,11 +181,12 @@ def fit(
         else:
             _show(model, rows, units, search.gap)
             _note(either)
-    _write(model, rows, output, f"What explains {columns.target}{units}", columns.target, search)
+    written = _write(model, rows, output, f"What explains {columns.target}{units}", columns.target, search)
     code = exit_code(model.status_, model.gap_, search.gap)
     if code:
         _tell_unproven(model, output, search.checkpoint)
-        raise typer.Exit(code)
+    if code or not written:
+        raise typer.Exit(code or NOT_PROVEN)
 
 
 def _fitted(problem: source.Problem, objective: Objective, search: Search, ungrouped: str, executor: Any
@@ -212,8 +214,11 @@ def _fitted(problem: source.Problem, objective: Objective, search: Search, ungro
 
 def _write(
     model: PartLSRegressor, rows: TrainingData, output: Output, title: str, target: str, search: Search
-) -> None:
-    """Write the page and the proof, if they are wanted; who pressed Ctrl-C does not wait for the signs' certainty."""
+) -> bool:
+    """Write the page and the proof, if they are wanted, and return whether the proof is there.
+
+    After Ctrl-C there is no wait for the signs' certainty.
+    """
     if output.report is not None:
         from partls.report import write_report
 
@@ -223,21 +228,26 @@ def _write(
             write_report(model, output.report, title=title, target=target, time_limit=limit, units=rows.units)
         say_to_people(f"report written to {output.report}")
     if output.certificate is not None:
-        from partls.prove.certificate import certify
-        from partls.runtime.options import a_priori_signs
+        return _write_proof(model._one_result(None), output.certificate, search)
+    return True
 
-        result = model._one_result(None)
-        with working("writing the proof"):
-            root = a_priori_signs(result.instance, None)
-            try:
-                less = certify(result, root, output.certificate, search.gap, search.time_limit)
-            except TimeoutError as error:
-                say(f"the certificate {output.certificate} is not written: {error}")
-                return
-        if less:
-            say(f"the certificate {output.certificate} proves {less}")
-        else:
-            say_to_people(f"proof written to {output.certificate}: check it with partls verify")
+
+def _write_proof(result: Result, path: Path, search: Search) -> bool:
+    """Write the proof of the model, and say what it lacks; return whether it was written."""
+    from partls.prove.proof_file import write_proof
+    from partls.runtime.interrupts import keyboard
+    from partls.runtime.options import a_priori_signs
+
+    root = a_priori_signs(result.instance, None)
+    with working("writing the proof"), keyboard() as keys:
+        written = write_proof(result, root, path, search.gap, search.time_limit, keys)
+    if written.interrupted:
+        raise KeyboardInterrupt
+    if written.problem:
+        say(written.problem)
+    else:
+        say_to_people(f"proof written to {path}: check it with partls verify")
+    return not written.not_written
 
 
 def _tell_unproven(model: PartLSRegressor, output: Output, checkpoint: Path | None) -> None:

@@ -34,7 +34,7 @@ class ExplanationMixin:
         penalty: str
         fit_intercept: bool
         penalize_intercept: bool
-        method: str
+        method: Any
         result_: Result | tuple[Result, ...]
         _saved_facts: tuple[explain.Facts, ...]
 
@@ -129,7 +129,8 @@ class ExplanationMixin:
         intercept, objective, lower_bound = (float(np.atleast_1d(value)[k]) for value in numbers)
         status = self.status_[k] if isinstance(self.status_, tuple) else self.status_
         n_nodes = int(np.atleast_1d(self.n_iter_)[k])
-        found = Result(instance, coef, intercept, objective, lower_bound, status, self.method, n_nodes, 0.0)
+        method = self.method if isinstance(self.method, str) else self.method.name
+        found = Result(instance, coef, intercept, objective, lower_bound, status, method, n_nodes, 0.0)
         return explain.confirmed(found), y
 
     def _target(self, output: int | None) -> int:

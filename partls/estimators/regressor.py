@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from math import inf
 from typing import Any, Self
 
@@ -28,17 +28,20 @@ from formulations.tolerances import OPTIMAL_GAP
 from partls.estimators.callbacks import CallbackSupport, FitReporter, with_callbacks
 from partls.estimators.explanation import ExplanationMixin
 from partls.estimators.persistence import SavedModel, load_model, save_model
+from partls.estimators.proofs import ProofMixin
 from partls.result import Result, Status
 from partls.runtime.interrupts import keyboard
 from partls.runtime.options import a_priori_signs, nonnegative
 from partls.shortest import shortest
 from partls.solve import solve_instance
+from partls.strategies.choose import as_strategy
+from partls.strategies.strategy import Strategy
 from relaxations.clock import FINISHING
 
 _CUT_SHORT = (Status.TIME_LIMIT, Status.NODE_LIMIT, Status.INTERRUPTED)
 
 
-class PartLSRegressor(ExplanationMixin, CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEstimator):
+class PartLSRegressor(ExplanationMixin, ProofMixin, CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """minimise ``||X w + t - y||^2 + penalty(beta) + ridge ||w||^2``  s.t. the coefficients of a group share one sign.
 
     The global optimum, with its proof: ``lower_bound_`` and ``gap_`` say how good the model provably is.
@@ -63,6 +66,9 @@ class PartLSRegressor(ExplanationMixin, CallbackSupport, MultiOutputMixin, Regre
     verbose : int
         Show a live line while the search runs. Where scikit-learn has callbacks (1.9 and later),
         ``set_callbacks(ProgressBar())`` works too, and a callback that asks to stop ends the search.
+    certificate : path, optional
+        Where ``fit`` writes a proof that no model is better, which ``verify`` checks; see ``partls.solve``. Of several
+        targets each has its own file, with its number before the suffix: ``proof-0.json``, ``proof-1.json``.
 
     Attributes
     ----------
@@ -74,6 +80,8 @@ class PartLSRegressor(ExplanationMixin, CallbackSupport, MultiOutputMixin, Regre
         What was reached, what was proved, and the number of nodes it took.
     history_
         The search as it went: a ``SearchState`` after each round and at the end.
+    certificate_
+        Where the proof was written (one path per target, in a tuple, if there are several); missing if there is none.
     result_
         The ``Result`` (one per target, in a tuple, if there are several), which can audit itself.
     partition_, group_names_, n_features_in_, feature_names_in_
@@ -110,6 +118,7 @@ class PartLSRegressor(ExplanationMixin, CallbackSupport, MultiOutputMixin, Regre
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        certificate: Any = None,
     ) -> None:
         self.groups = groups
         self.method = method
@@ -125,6 +134,7 @@ class PartLSRegressor(ExplanationMixin, CallbackSupport, MultiOutputMixin, Regre
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.certificate = certificate
 
     @with_callbacks
     @keyboard()
@@ -141,6 +151,7 @@ class PartLSRegressor(ExplanationMixin, CallbackSupport, MultiOutputMixin, Regre
             Who explores a large tree, such as a ``dask.distributed.Client``; see ``partls.solve``.
         """
         limit = nonnegative("time_limit", self.time_limit)
+        self._check_certificate(X)
         if not in_blocks(X):
             return self._fit_at(*self._validated(X, y), sample_weight, time_limit=limit, executor=executor)
         rows = fold_blocks(X, y, sample_weight)
@@ -207,11 +218,13 @@ class PartLSRegressor(ExplanationMixin, CallbackSupport, MultiOutputMixin, Regre
     def _fit_at(self, X: Any, y: Floats, sample_weight: Any, *, folded_from: int | None = None,
                 time_limit: float | None, hurry: bool = False, executor: Any = None) -> Self:
         """Solve one problem per target and take over the results; in a hurry the first models found must do."""
+        paths = self._certificate_paths(y)
         instance = self._instance(X, y, sample_weight, folded_from, **self._strengths)
         with FitReporter(self, X, y) as reporter:
             results = self._solve_targets(instance, y, reporter, time_limit, hurry, executor)
             self._take_over(results if y.ndim == 2 else results[0])
             self.history_ = tuple(reporter.histories) if y.ndim == 2 else reporter.histories[0]
+        self._write_proofs(paths, results, time_limit)
         self._warn_if_cut_short(results)
         return self
 
@@ -249,8 +262,7 @@ class PartLSRegressor(ExplanationMixin, CallbackSupport, MultiOutputMixin, Regre
         changes |= {} if executor is None else {"executor": executor}
         method: Any = self.method
         if not isinstance(method, str):
-            known = {one.name for one in fields(method)}
-            method, changes = replace(method, **{name: changes[name] for name in known & changes.keys()}), {}
+            method, changes = _changed(as_strategy(method, {}), changes), {}
         return {
             "method": method, **changes, "gap_tol": self.gap_tol, "time_limit": time_limit, "n_jobs": self.n_jobs,
             "random_state": self.random_state,
@@ -308,6 +320,14 @@ class PartLSRegressor(ExplanationMixin, CallbackSupport, MultiOutputMixin, Regre
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _changed(strategy: Any, changes: Mapping[str, Any]) -> Strategy:
+    """Return a strategy with those of the options that it has; one that is no dataclass has none."""
+    known = {one.name for one in fields(strategy)} if is_dataclass(strategy) else set()
+    own = {name: value for name, value in changes.items() if name in known}
+    changed: Strategy = replace(strategy, **own) if own else strategy
+    return changed
 
 
 @contextmanager

@@ -45,8 +45,8 @@ class PartLSRegressorCV(PartLSRegressor):
         data. Every eta is tried with every ridge; ``ridges=[0.0]`` chooses eta alone. An eta is that of all groups.
     cv
         Number of folds, splitter or iterable of splits, as everywhere in scikit-learn.
-    groups, method, penalty, ...
-        As in ``PartLSRegressor``. The time limit covers all fits together.
+    groups, method, penalty, certificate, ...
+        As in ``PartLSRegressor``. The time limit covers all fits together; the proof is that of the final model.
 
     Attributes
     ----------
@@ -82,6 +82,7 @@ class PartLSRegressorCV(PartLSRegressor):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        certificate: Any = None,
     ) -> None:
         self.groups = groups
         self.etas = etas
@@ -98,6 +99,7 @@ class PartLSRegressorCV(PartLSRegressor):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.certificate = certificate
 
     @with_callbacks
     @keyboard()
@@ -108,6 +110,7 @@ class PartLSRegressorCV(PartLSRegressor):
         without seeing X and y.
         """
         clock = _Clock(time.perf_counter(), nonnegative("time_limit", self.time_limit))
+        self._check_certificate(X)
         if in_blocks(X):
             folds, rows = folds_in_blocks(X, y, sample_weight, self.cv), fold_blocks(X, y, sample_weight)
             X, y = self._validated(rows.frame(), rows.y)

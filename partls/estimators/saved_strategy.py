@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import Field, fields
+from math import isfinite
 from typing import Any
+
+import numpy as np
 
 from formulations.errors import InvalidInput, listing
 from partls.strategies.choose import METHODS, STRATEGIES
@@ -15,16 +18,37 @@ MOVED = frozenset({"relaxation", "search", "branching", "node_limit"})
 
 
 def strategy_document(method: Any) -> Any:
-    """Return a strategy as JSON has it; an option that is an object is written as its name, or left out without one."""
+    """Return a strategy as JSON has it, so that ``strategy_of`` can read it: a file holds no code.
+
+    An option that is an object is written as its name where that name stands for it, and left out otherwise; so a
+    strategy of the user's own is written as "auto".
+    """
     if isinstance(method, str):
         return method
-    options = {}
-    for one in fields(method):
-        value = getattr(method, one.name)
-        value = value if _is_plain(value) else getattr(value, "name", None)
-        if one.name not in _NOT_SAVED and value != one.default and isinstance(value, str | int | float | list | tuple):
-            options[one.name] = value
-    return {"name": method.name, **options}
+    if STRATEGIES.get(method.name) is not type(method):
+        return "auto"
+    saved = [(one, _written(method, one)) for one in fields(method) if one.name not in _NOT_SAVED]
+    return {"name": method.name, **{one.name: value for one, value in saved if value != one.default}}
+
+
+def _written(method: Any, one: Field[Any]) -> Any:
+    """Return the value of an option as JSON has it; the default where the file cannot hold it."""
+    value = getattr(method, one.name)
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, float) and not isfinite(value):
+        raise InvalidInput(f"{one.name}={value!r} of the strategy cannot be written to a file: give a finite number")
+    if _is_plain(value):
+        return value
+    name = getattr(value, "name", None)
+    return name if _can_be_read(type(method), one.name, name) else one.default
+
+
+def _can_be_read(strategy: Any, option: str, name: Any) -> bool:
+    try:
+        strategy(**{option: name})
+    except InvalidInput:
+        return False
+    return isinstance(name, str)
 
 
 def strategy_of(document: Any) -> Any:

@@ -80,7 +80,7 @@ class Alternating(Strategy):
         '"signs", or "none".',
     )
     trace: bool = option(False, "Keep objective and time of every iteration of every start in ``result.trace``.")
-    relaxation: Any = option("active-set", "Lower bound at the root, and the point that \"relaxation\" starts round.")
+    relaxation: Any = option("active-set", 'Lower bound at the root; starts of the kind "relaxation" take their signs from it.')
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be meant."""
@@ -88,6 +88,8 @@ class Alternating(Strategy):
         at_least_one("max_iter", self.max_iter)
         nonnegative("tol", self.tol)
         strategies(self.starts)
+        if isinstance(self.starts, list):  # frozen and hashable, as everything else here
+            object.__setattr__(self, "starts", tuple(self.starts))
         chosen("halves", self.halves, HALVES)
         chosen("polish", self.polish, POLISHES)
         as_relaxation(self.relaxation)
@@ -214,7 +216,7 @@ class _Run:
         self._instance, self._root, self._began = task.instance, task.root, task.began
         self._split = Split(task.instance.reduction, task.root)
         self._deadline = task.deadline
-        self._numbers = iter(range(options.n_starts))  # each is handed out once
+        self._numbers = iter(range(options.n_starts))  # each is taken once
         self._local = threading.local()
         # Foreign code may hang, or solve for longer than there is time: it runs where it can be left behind.
         quick = options.halves == "nnls" or task.time_limit is None

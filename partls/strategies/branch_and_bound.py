@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from copy import copy, deepcopy
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -92,6 +93,14 @@ class BranchAndBound(Strategy):
         branching_rule(self.branching)
         as_relaxation(self.relaxation)
         checked_executor(self.executor)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> BranchAndBound:
+        """Copy the options but share the executor, a connection to workers that has no copy."""
+        memo[id(self.executor)] = self.executor
+        copied = copy(self)
+        for one in fields(self):
+            object.__setattr__(copied, one.name, deepcopy(getattr(self, one.name), memo))
+        return copied
 
     def prepare(self) -> None:
         """Load the compiled search where it will run."""

@@ -1,0 +1,100 @@
+"""The bound at the nodes, which is strengthened once, when the tree has grown large enough to pay for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from formulations.signs import SignPattern
+from partls.explore.compiled import CompiledExplorer
+from partls.explore.explorers import Explorers, SearchProblem
+from partls.runtime.daemon_threads import run_with_deadline
+from partls.search.limits import UNLIMITED
+from relaxations import named
+
+_FIRST_WORK = 1e7  # nodes times M^2 explored in the caller's thread, which cannot be interrupted, before any other
+_STRENGTHEN_AFTER = 1000  # nodes: the diagonal then costs about what the search has cost so far
+_MOST = 0.5  # share of the gap: a bound that closes more of it at the root is worth a hundred times the time per node
+_DEPTH_FIRST_BUDGET, _BEST_FIRST_BUDGET = 512, 32  # nodes per task
+_GENERIC_BUDGET = 8
+_STRONG_PENALTY = "strengthened"  # the relaxation
+
+
+class NodeBound:
+    """Choose how nodes are bounded: the compiled bound where it applies, a stronger one for a large tree.
+
+    Attributes
+    ----------
+    problem, explorers
+        The problem with the relaxation in use, and those who compute its bounds.
+    is_compiled
+        Whether the compiled search explores.
+    is_final
+        Whether the bound stays as it is however large the tree becomes.
+    """
+
+    def __init__(self, problem: SearchProblem, explorers: Explorers, *, best_first: bool) -> None:
+        self.problem, self.explorers = problem, explorers
+        self.is_compiled = isinstance(explorers.main, CompiledExplorer)
+        self.is_final = not self.is_compiled
+        self._reduction = problem.instance.reduction
+        self.first_budget = int(np.clip(_FIRST_WORK / self._reduction.n_columns**2, 64, _STRENGTHEN_AFTER))
+        self._budget = _GENERIC_BUDGET
+        if self.is_compiled:
+            self._budget = _BEST_FIRST_BUDGET if best_first else _DEPTH_FIRST_BUDGET
+
+    def least_budget(self, *, depth_first: bool) -> int:
+        """Return the nodes of a task while the tree is small."""
+        return _DEPTH_FIRST_BUDGET if self.is_compiled and depth_first else self._budget
+
+    def nodes_until_due(self, nodes: int) -> int:
+        """Return how many more nodes to explore before the bound is strengthened."""
+        return UNLIMITED if self.is_final else _STRENGTHEN_AFTER - nodes
+
+    def strengthen(self, root: SignPattern, lower: float, upper: float, is_over: Callable[[], bool]) -> bool:
+        """Strengthen the bound; return whether the search is to start again from the root."""
+        if self._penalty_pays(root, lower, upper, is_over):
+            self.strengthen_penalty()
+            return True
+        if isinstance(self.explorers.main, CompiledExplorer):
+            diagonal = run_with_deadline(self.explorers.main.add_diagonal, is_over)
+            self.problem = replace(self.problem, diagonal=diagonal)
+        self.is_final = True
+        return False
+
+    def _penalty_pays(self, root: SignPattern, lower: float, upper: float, is_over: Callable[[], bool]) -> bool:
+        """Return whether the L2 penalty made strong, which no compiled bound knows, closes most of the gap at once."""
+        if not self._has_penalty:
+            return False
+        instance = self.problem.instance
+        bound = run_with_deadline(lambda: named(_STRONG_PENALTY).prepare(instance).bound(root), is_over)
+        return bound is not None and bound.value / self._reduction.scale - lower > _MOST * (upper - lower)
+
+    @property
+    def _has_penalty(self) -> bool:
+        return self._reduction.data_part is not self._reduction
+
+    @property
+    def has_strong_penalty(self) -> bool:
+        """Whether the relaxation in use is that of the strong penalty."""
+        return self.problem.relaxation.name == _STRONG_PENALTY
+
+    @property
+    def can_strengthen_penalty(self) -> bool:
+        """Whether the compiled bound is in use and there is an L2 penalty to make strong."""
+        return self.is_compiled and self._has_penalty
+
+    def strengthen_penalty(self) -> None:
+        """Bound nodes by the relaxation that knows the L2 penalty."""
+        self.problem = replace(self.problem, relaxation=named(_STRONG_PENALTY))
+        self._explore_with(self.problem.explorers())
+        self.is_final = True
+
+    def fall_back(self) -> None:
+        """Bound nodes by factorisation, which needs no trust."""
+        self._explore_with(Explorers(self.explorers.fallback, self.explorers.fallback))
+
+    def _explore_with(self, explorers: Explorers) -> None:
+        self.explorers, self.is_compiled, self._budget = explorers, False, _GENERIC_BUDGET
