@@ -15,6 +15,7 @@ from docs.blocks import PageError, blocks, check_page, matches, pages
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIG = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+WORDS = [*pages(), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 SHARED = {"Instance", "InvalidInput", "PartLSError", "Partition", "SignPattern"}  # described with partls
 
 
@@ -42,14 +43,31 @@ def test_the_citation_names_this_version():
     assert re.findall(r"^version: (.+)$", text, re.MULTILINE) == [CONFIG["project"]["version"]]
 
 
+def missing_files(text: str) -> set[str]:
+    """Return the paths from the root on that do not exist: files anywhere in the text, folders in backticks."""
+    folders = "|".join(path.name for path in ROOT.iterdir() if path.is_dir() and path.name[0] != ".")
+    named = re.findall(rf"\b(?:{folders})/[\w/.-]+\.(?:py|md|toml)\b|(?<=`)(?:{folders})/[\w/.-]*(?=`)", text)
+    return {name for name in named if not (ROOT / name).exists()}
+
+
 def test_every_file_that_the_words_name_is_there():
-    words = [*pages(), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
-    folders = "partls|relaxations|formulations|tests|benchmarks|docs|examples"
-    named = re.compile(rf"\b(?:{folders})/[\w/.-]+\.(?:py|md|toml)\b")
-    found = {name for path in words for name in named.findall(path.read_text(encoding="utf-8"))}
-    assert len(found) > 40
-    missing = sorted(name for name in found if not (ROOT / name).exists())
-    assert missing == []
+    texts = [path.read_text(encoding="utf-8") for path in WORDS]
+    assert sum(len(re.findall(r"`[\w.-]+/[\w/.-]+\.py`", text)) for text in texts) > 100
+    assert {path.name: names for path, text in zip(WORDS, texts, strict=True) if (names := missing_files(text))} == {}
+
+
+def test_a_file_that_is_not_there_is_found():
+    text = "`relaxations/_node.py`, `partls/solve.py`, `partls/nowhere/`, `partls/search/`, `your/own.py`"
+    assert missing_files(text) == {"relaxations/_node.py", "partls/nowhere/"}
+
+
+def test_the_drawing_and_the_tables_of_the_layers_show_every_module_of_the_contracts():
+    drawn = set(re.findall(r"\w+", (ROOT / "docs" / "_static" / "layers.svg").read_text(encoding="utf-8")))
+    tables = set(re.findall(r"`(\w+)/?`", (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")))
+    inside = [c["layers"] for c in CONFIG["tool"]["importlinter"]["contracts"] if "containers" in c]
+    modules = {name for layers in inside for layer in layers for name in layer.split(" | ")} - {"__main__"}
+    assert len(modules) > 40
+    assert modules - drawn == modules - tables == set()
 
 
 def test_the_gallery_has_at_least_ten_examples():

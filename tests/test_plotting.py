@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
-from partls import InvalidInput, PartLSRegressor
+from partls import BranchAndBound, InvalidInput, PartLSRegressor
 from partls.plotting import (
     ContributionsDisplay,
     EffectsDisplay,
@@ -161,8 +161,9 @@ def test_progress_shows_the_history_of_the_fit(wide):
         "gap", "best model found", "proven lower bound"]
 
 
-@pytest.mark.parametrize("options", [{}, {"search": "best-first"}, {"eta": 1.0, "penalty": "l1"},
-                                     {"branching": "max-violation"}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"method": BranchAndBound(search="best-first")}, {"eta": 1.0, "penalty": "l1"},
+                                     {"method": BranchAndBound(branching="max-violation")},
+                                     {"method": "enumerate"}], ids=str)
 def test_the_tree_covers_every_pattern_once_and_its_bounds_hold(options):
     tiny = correlated(3, n_rows=30, n_columns=12, n_groups=5, corr=0.9)
     model = PartLSRegressor(tiny.labels, **options).fit(tiny.X, tiny.y)
@@ -193,6 +194,18 @@ def test_the_tree_covers_every_pattern_once_and_its_bounds_hold(options):
     assert drawn == len(nodes)
     heights = sorted(height for points in display.ax_.collections for _, height in points.get_offsets())
     assert heights == sorted(node.depth for node in nodes)
+
+
+def test_the_tree_is_searched_by_the_options_of_the_strategy():
+    tiny = correlated(3, n_rows=30, n_columns=12, n_groups=5, corr=0.9)
+    search = BranchAndBound(search="best-first", branching="max-violation")
+    model = PartLSRegressor(tiny.labels, method=search).fit(tiny.X, tiny.y)
+    expected = trace_search(model.result_.instance, branching="max-violation", best_first=True)
+    drawn = SearchTreeDisplay.from_estimator(model).nodes
+    decisions = [(node.parent, node.group, node.sign) for node in drawn]
+    assert decisions == [(node.parent, node.group, node.sign) for node in expected]
+    plain = SearchTreeDisplay.from_estimator(PartLSRegressor(tiny.labels).fit(tiny.X, tiny.y)).nodes
+    assert decisions != [(node.parent, node.group, node.sign) for node in plain]
 
 
 def test_a_tree_cut_short_shows_what_is_open():

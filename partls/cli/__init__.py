@@ -1,6 +1,6 @@
 """The command line: ``partls fit``, ``predict``, ``explain``, ``compare``, ``groups``, ``demo`` and ``verify``.
 
-One file per command; ``source`` reads DATA for all of them, ``output`` says what they print and how they end.
+One file per command; ``data_options`` reads DATA for all of them, ``output`` says what they print and how they end.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from formulations.data import Floats
 from partls.plotting.bars import axes_for, shortened
 from partls.plotting.display import Display
 from partls.search.trace import OPEN, PRUNED, SOLVED, SPLIT, TracedNode, trace_search
+from partls.strategies.branch_and_bound import BranchAndBound
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,9 +42,10 @@ class SearchTreeDisplay(Display):
         the same rule of branching, so that the tree is like the one of the fit, not always equal to it.
         """
         instance = estimator._one_result(output).instance
+        search = estimator.method if isinstance(estimator.method, BranchAndBound) else BranchAndBound()
         nodes = trace_search(
-            instance, relaxation=estimator.relaxation, branching=estimator.branching, signs=estimator.signs,
-            best_first=estimator.search == "best-first", gap_tol=estimator.gap_tol, node_limit=node_limit,
+            instance, relaxation=search.relaxation, branching=search.branching, signs=estimator.signs,
+            best_first=search.search == "best-first", gap_tol=estimator.gap_tol, node_limit=node_limit,
         )
         return cls(nodes, instance.reduction.names).plot(ax=ax)
 

@@ -1,1 +1,1 @@
-"""The search: subtrees as the unit of work, explorers that run them, branching rules and incumbents."""
+"""The search tree: its open subtrees, the order they are explored in, checkpoints, and the task of every strategy."""
