@@ -80,9 +80,7 @@ class Alternating(Strategy):
         '"signs", or "none".',
     )
     trace: bool = option(False, "Keep objective and time of every iteration of every start in ``result.trace``.")
-    relaxation: Any = option(
-        "active-set", 'Lower bound at the root; starts of the kind "relaxation" take their signs from it.'
-    )
+    relaxation: Any = option("active-set", 'Lower bound at the root; "relaxation" starts take their signs from it.')
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be meant."""
