@@ -13,7 +13,7 @@ import pytest
 
 import partls
 from partls import Alternating, BranchAndBound, Enumeration, InvalidInput, Outcome, SearchTask, Status, Strategy
-from partls.explore.incumbents import leaf
+from partls.explore.incumbents import solve_pattern
 from partls.strategies.choose import METHODS, STRATEGIES
 from relaxations import ActiveSetRelaxation
 
@@ -108,7 +108,7 @@ class Guess(Strategy):
         """Return the best of the patterns drawn, and no bound."""
         rng, reduction = np.random.default_rng(task.seed), task.instance.reduction
         drawn = [partls.SignPattern(rng.choice([-1, 1], reduction.n_groups).tolist()) for _ in range(self.n_guesses)]
-        best = min((leaf(reduction, signs) for signs in drawn), key=lambda found: found.value)
+        best = min((solve_pattern(reduction, signs) for signs in drawn), key=lambda found: found.value)
         return Outcome(best, 0.0, None, Counter(nodes=self.n_guesses))
 
 
