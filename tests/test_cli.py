@@ -119,15 +119,19 @@ def test_the_options_of_fit(given: tuple[str, ...], options: dict, folder: Path)
     ((*BY_GROUP, "--eta", "1"), "error: --eta 1 is for all groups: give it alone, or --eta GROUP=NUMBER for each\n"),
     (("--eta", "1", "--eta", "2"), "error: --eta 1 is for all groups: give it alone"),
     ((*BY_GROUP, "--eta", "age=1"), "error: --eta is given twice for a group: keep one of"),
-    ((*BY_GROUP, "--certificate", "proof.json"), "cannot state eta by group: leave out eta by group, or the file\n"),
-    (("--ridge", "1", "--certificate", "proof.json"), "cannot state ridge: leave out ridge, or the file\n"),
 ], ids=" ".join)
 def test_wrong_penalties_are_refused_before_the_search(given: tuple[str, ...], told: str, folder: Path) -> None:
-    commands = [FIT] if "--certificate" in given else [FIT, ("compare", *FIT[1:])]
-    for command in commands:
+    for command in (FIT, ("compare", *FIT[1:])):
         said = message(*command, *given)
         assert told in said and said.count("\n") == 1
-    assert not list(folder.glob("proof*"))
+
+
+@pytest.mark.parametrize("given", [BY_GROUP, ("--ridge", "1"), (*BY_GROUP, "--ridge", "1", "--penalty", "l1")])
+def test_a_proof_states_ridge_and_eta_by_group(given: tuple[str, ...], folder: Path) -> None:
+    document(*FIT, *given, "--certificate", "proof.json")
+    told = document("verify", "proof.json", *FIT[1:])
+    assert told["verified"]
+    assert told["problem"]["ridge"] == (1.0 if "--ridge" in given else 0.0)
 
 
 def test_compare_and_explain_know_ridge_and_eta_by_group(folder: Path) -> None:

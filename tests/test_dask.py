@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -249,7 +250,7 @@ def test_a_worker_with_another_version_is_refused_by_name(client: Client) -> Non
     address = next(iter(client.nthreads()))
 
     def pretend(version: str) -> None:
-        __import__("partls").__version__ = version
+        import_module("partls.parallel.remote_worker").version = lambda name: version
 
     client.run(pretend, "9.9", workers=[address])
     with pytest.raises(InvalidInput, match=rf"worker {address} has partls 9.9, .* with partls {partls.__version__}"):

@@ -586,7 +586,7 @@ def test_commands_tell_of_folded_files_what_they_tell_of_all_rows(data, treated,
                "compare": f"{fit} --relaxation active-set --relaxation perspective"}
     saved = {}
     for memory in (1024, 0):  # the model of folded rows is explained by either, and the other way round
-        document(*f"fit {data} {fit} --out model.json --memory {memory}".split())
+        document(*f"fit {data} {fit} --out model.json --force --memory {memory}".split())
         saved[memory] = leaves(json.loads(Path("model.json").read_text(encoding="utf-8")))
         predicted = document("predict", "model.json", data)["predictions"]
         np.testing.assert_allclose(predicted, PartLSRegressor.load("model.json").predict(rows()[NAMES]), rtol=1e-9)
