@@ -262,3 +262,16 @@ def test_wrong_penalties_are_refused_in_one_line(options, told):
     with pytest.raises(InvalidInput, match=told) as caught:
         PartLSRegressor([0, 0, 1], **options).fit(rng.normal(size=(9, 3)), rng.normal(size=9))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("targets", [1, 2])
+def test_a_plain_linear_regression_predicts_the_same(targets):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(30, 4)), columns=list("abcd"))
+    y = rng.normal(size=(30, targets))
+    model = PartLSRegressor({"p": ["a", "b"], "q": ["c", "d"]}).fit(X, y if targets > 1 else y[:, 0])
+    plain = model.to_linear_regression()
+    np.testing.assert_allclose(plain.predict(X), model.predict(X), rtol=1e-12)
+    assert plain.feature_names_in_.tolist() == list("abcd")
+    plain.coef_[...] = 0.0
+    assert np.any(model.coef_ != 0.0)  # the model keeps its own

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.linear_model import LinearRegression
 from sklearn.utils.validation import check_is_fitted
 
 from formulations.errors import InvalidInput
 from formulations.instance import Instance
 from partls import explain
+from partls.estimators.linear_regression import to_linear_regression
 from partls.result import Result
 
 
@@ -46,6 +48,11 @@ class ExplanationMixin:
         k = self._target(output)
         coef, intercept = np.atleast_2d(self.coef_)[k], np.atleast_1d(self.intercept_)[k]
         return explain.summarise(self.partition_, coef, intercept, self._facts()[k], max_features)
+
+    def to_linear_regression(self) -> LinearRegression:
+        """Return scikit-learn's ``LinearRegression`` with these coefficients: it predicts the same."""
+        check_is_fitted(self)
+        return to_linear_regression(self)
 
     def contributions(self, X: Any, *, output: int | None = None) -> explain.Contributions:
         """Return what each group adds to the prediction of each row of X; the rows sum to ``predict(X)``."""
