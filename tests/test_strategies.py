@@ -192,7 +192,7 @@ SAVED: list[tuple[Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("method", "loaded"), SAVED, ids=str)
+@pytest.mark.parametrize(("method", "loaded"), SAVED, ids=["limit", "policy", "rule", "starts", "own", "plain"])
 def test_every_saved_model_can_be_loaded(method: Any, loaded: Any, tmp_path: Path) -> None:
     model = partls.PartLSRegressor(GROUPS, method=method, random_state=0).fit(X, Y)
     model.save(tmp_path / "model.json")
