@@ -18,7 +18,7 @@ from partls import InvalidInput, Status
 from partls.runtime import progress
 from partls.strategies.halves import NonnegativeHalves, Split
 from partls.strategies.simplex_halves import SimplexHalves
-from partls.strategies.starts import STRATEGIES, Start, Starts
+from partls.strategies.starts import KINDS, Start, Starts
 from relaxations import UnconstrainedRelaxation
 from tests.families import FAMILIES, correlated, overdetermined, reachable, singletons
 from tests.oracles import brute_force, sign_constrained
@@ -256,7 +256,7 @@ def fingerprint(result: partls.Result) -> tuple[Any, ...]:
     return result.coef.tobytes(), result.intercept, result.objective, result.lower_bound, result.status, traces
 
 
-@pytest.mark.parametrize("starts", ["mixed", *STRATEGIES, ["random", "least-squares"]], ids=str)
+@pytest.mark.parametrize("starts", ["mixed", *KINDS, ["random", "least-squares"]], ids=str)
 @pytest.mark.parametrize("family", ["correlated", "l1", "underdetermined"])
 def test_a_seed_decides_everything_and_threads_nothing(family: str, starts: Any) -> None:
     case = FAMILIES[family](3)
@@ -266,7 +266,7 @@ def test_a_seed_decides_everything_and_threads_nothing(family: str, starts: Any)
         assert fingerprint(solved(case, n_jobs=n_jobs, **options)) == once
 
 
-@pytest.mark.parametrize("starts", ["mixed", *STRATEGIES])
+@pytest.mark.parametrize("starts", ["mixed", *KINDS])
 def test_seeds_differ_and_more_starts_begin_with_the_same_ones(starts: str) -> None:
     options: dict[str, Any] = {"starts": starts, "trace": True, "polish": "none"}
     few, many = solved(n_starts=6, **options), solved(n_starts=12, **options)
@@ -276,7 +276,7 @@ def test_seeds_differ_and_more_starts_begin_with_the_same_ones(starts: str) -> N
     assert many.objective <= few.objective
     other = solved(n_starts=6, **{**options, "random_state": 1})
     assert [start.objectives[0] for start in other.trace] != beginnings[:6]
-    wanted = STRATEGIES if starts == "mixed" else (starts,)
+    wanted = KINDS if starts == "mixed" else (starts,)
     assert [start.strategy for start in few.trace] == [wanted[i % len(wanted)] for i in range(6)]
 
 

@@ -31,7 +31,7 @@ from partls.runtime.progress import SearchProgress
 from partls.search.task import Outcome, SearchTask
 from partls.strategies.halves import Halves, NonnegativeHalves, Split
 from partls.strategies.option import documented, option
-from partls.strategies.starts import Starts, strategies
+from partls.strategies.starts import Starts, kinds_of_start
 from partls.strategies.strategy import Strategy
 from relaxations import as_relaxation, kernel
 from relaxations.active_set import ActiveSetRelaxation, OrthogonalBounder, group_columns
@@ -87,7 +87,7 @@ class Alternating(Strategy):
         at_least_one("n_starts", self.n_starts)
         at_least_one("max_iter", self.max_iter)
         nonnegative("tol", self.tol)
-        strategies(self.starts)
+        kinds_of_start(self.starts)
         if isinstance(self.starts, list):  # frozen and hashable, as everything else here
             object.__setattr__(self, "starts", tuple(self.starts))
         chosen("halves", self.halves, HALVES)
@@ -124,7 +124,7 @@ class Alternating(Strategy):
             return task.is_over()
 
         bounder, lower = _bounder_and_bound(instance, relaxation, task.root, is_over)
-        starts = Starts(reduction, task.root, strategies(self.starts), bounder, task.seed, task.start)
+        starts = Starts(reduction, task.root, kinds_of_start(self.starts), bounder, task.seed, task.start)
         run = _Run(task, self, relaxation, starts)
         run.run(lower)
         try:

@@ -18,7 +18,7 @@ from partls.explore.subtree import round_to_signs
 from partls.runtime.options import chosen
 from relaxations.protocol import Bounder, ask
 
-STRATEGIES = ("least-squares", "relaxation", "random")
+KINDS = ("least-squares", "relaxation", "random")
 MIXED = "mixed"
 _NOISE = 0.3  # of the target's norm: draws anew the signs that the data leave open, and few others
 _DECIDED = 0.25  # share of the groups whose signs are drawn before a relaxation is solved
@@ -32,13 +32,13 @@ class Start:
     v: Floats
 
 
-def strategies(starts: Any) -> tuple[str, ...]:
-    """Return the strategies to take in turn: a name, "mixed" for all of them, or a list of names."""
+def kinds_of_start(starts: Any) -> tuple[str, ...]:
+    """Return the kinds of start to take in turn: a name, "mixed" for all of them, or a list of names."""
     if isinstance(starts, (list, tuple)) and starts:
-        return tuple(chosen("starts", name, STRATEGIES) for name in starts)
+        return tuple(chosen("starts", name, KINDS) for name in starts)
     if not isinstance(starts, str):
-        raise InvalidInput(f"starts={starts!r} must be one of {[MIXED, *STRATEGIES]} or a list of such names")
-    return STRATEGIES if starts == MIXED else (chosen("starts", starts, [MIXED, *STRATEGIES]),)
+        raise InvalidInput(f"starts={starts!r} must be one of {[MIXED, *KINDS]} or a list of such names")
+    return KINDS if starts == MIXED else (chosen("starts", starts, [MIXED, *KINDS]),)
 
 
 class Starts:
