@@ -414,7 +414,7 @@ REFUSED: list[tuple[dict[str, Any], list[str]]] = [
     ({"starts": 3}, ["starts=3", "a list of such names"]),
     ({"halves": "simplices"}, ["halves='simplices'", "'nnls', 'simplex'"]),
     ({"polish": "flip"}, ["polish='flip'", 'did you mean "flips"?']),
-    ({"keep": "all"}, ["keep='all'", "the alternation", 'method="enumerate"']),
+    ({"keep": "all"}, ["keep='all'", "only enumeration keeps", 'method="enumerate"']),
 ]
 
 

@@ -549,7 +549,7 @@ def test_folded_rows_bring_their_own_target(folder):
 COMMANDS = {  # what each prints of folded rows: the same as of rows in memory, or why not
     "fit {data} {fit}": RIGHT,
     "fit {data} {fit} --report page.html": "--report needs every row",
-    "fit {data} {fit} --certificate proof.json": "--certificate needs every row",
+    "fit {data} {fit} --certificate other.json": "--certificate needs every row",
     "explain model.json {data}": RIGHT,
     "explain model.json {data} --bootstrap 3": "--bootstrap needs every row",
     "compare {data} {compare}": RIGHT,

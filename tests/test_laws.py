@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import partls
@@ -24,7 +24,10 @@ def solved(case: Tiny, **options: Any) -> partls.Result:
 
 
 def optimum(case: Tiny) -> float:
+    """Return the optimum over the reals; floating-point coefficients may miss that of nearly dependent columns."""
     result = solved(case)
+    if result.counts.get("exact nodes") and result.status is partls.Status.PRECISION_LIMIT:
+        return result.lower_bound  # exact
     assert result.status is partls.Status.OPTIMAL
     return result.objective
 
@@ -133,6 +136,7 @@ def test_shifting_the_target_moves_only_the_intercept(case: Tiny, shift: float) 
 def test_shifting_a_column_moves_only_the_intercept(case: Tiny, data: st.DataObject) -> None:
     here = changed(case, options=FREE_INTERCEPT)
     shift = np.array([data.draw(SHIFTS) for _ in case.labels])
+    assume(((case.X + shift) - shift == case.X).all())  # rounding would make other data of nearly dependent columns
     expected, result = same_optimum(optimum(here), case.weighted_y), solved(changed(here, X=case.X + shift))
     assert result.objective == expected
     assert solved(here).instance.objective(result.coef, result.intercept + shift @ result.coef) == expected

@@ -151,8 +151,8 @@ def check(result: partls.Result, case: Tiny, oracle: Oracle, statuses: tuple[Sta
 def no_luck(monkeypatch: pytest.MonkeyPatch) -> None:
     """Begin every search at a bad incumbent: the optimum must be found by it, not before it."""
 
-    def bad(grouped: Any, root: SignPattern, *_: Any) -> Incumbent:
-        sides = [SignPattern(tuple(s or sign for s in root)) for sign in (1, -1)]
+    def bad(grouped: Any, task: Any, *_: Any, **__: Any) -> Incumbent:
+        sides = [SignPattern(tuple(s or sign for s in task.root)) for sign in (1, -1)]
         return max((solve_pattern(grouped.reduction, side) for side in sides), key=lambda incumbent: incumbent.value)
 
     monkeypatch.setattr(branch_and_bound, "_first_incumbent", bad)

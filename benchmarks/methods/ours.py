@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +11,7 @@ from benchmarks.contract import Answer, Method, Problem
 
 WARM_UP_SECONDS = 2.0
 WARM_UP_GROUPS = 2
-MAX_GROUPS = inspect.signature(partls.solve).parameters["max_groups"].default
+MAX_GROUPS = partls.Enumeration.max_groups
 
 
 @dataclass
