@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from partls import PartLSRegressor
-from partls.cli.demo_data import GROUPS, diabetes
+from partls.demo import GROUPS, diabetes
 from partls.plotting import (
     ContributionsDisplay,
     EffectsDisplay,

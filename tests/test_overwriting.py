@@ -44,8 +44,8 @@ def test_a_file_is_replaced_only_with_force(
     path.write_text("old", encoding="utf-8")
     refusal = f"error: {option} {path} is there already; replace it with --force, or give another name\n"
     with monkeypatch.context() as patched:  # before any work is done
-        for work in ("data_options.open_table", "model_file.load", "demo_data.diabetes"):
-            patched.setattr(f"partls.cli.{work}", None)
+        for work in ("cli.data_options.open_table", "cli.model_file.load", "demo.diabetes"):
+            patched.setattr(f"partls.{work}", None)
         assert message(*command) == refusal
         assert message(*command, "--json") == refusal
         link = Path(f"link{path.suffix}")

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 import partls
-from partls.cli.demo_data import GROUPS, diabetes
+from partls.demo import GROUPS, diabetes
 from partls.plotting import EffectsDisplay, SharesDisplay
 
 study = diabetes()

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import partls
-from partls.cli.demo_data import diabetes
+from partls.demo import diabetes
 
 study = diabetes()
 etas = np.geomspace(1e-3, 30, 25)

@@ -25,7 +25,7 @@ def demo(
 
     Example: partls demo
     """
-    from partls.cli.demo_data import diabetes
+    from partls.demo import diabetes
     from partls.report import write_report
     from partls.solve import solve_instance
     from relaxations import kernel
