@@ -10,6 +10,8 @@ import re
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -289,19 +291,30 @@ def test_the_number_of_threads_changes_nothing_in_the_generic_search(family: str
 # Progress
 
 
-def test_progress_is_logged_where_there_is_no_terminal(
-    caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_a_line_tells_the_progress_where_there_is_no_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress, "_LOG_EVERY", 0.0)
-    with caplog.at_level(logging.INFO, logger="partls"):
-        result = solved(hard(), progress=True)
-    lines = [record.getMessage() for record in caplog.records if record.name == "partls" and "open" in record.message]
-    assert len(lines) > 1
-    assert all(re.search(r"nodes .*nodes/s .* open .*incumbent .*bound .*gap .*% .* s$", line) for line in lines)
-    nodes = [int(line.split()[0].replace(",", "")) for line in lines]
+    monkeypatch.setattr(progress, "EVERY", 0.001)
+    solved(hard(), progress=True)
+    out, err = capsys.readouterr()
+    lines = [line for line in err.splitlines() if "nodes" in line]
+    assert lines
+    pattern = r"^searching: \d+ s  .* nodes .*nodes/s .* open .*incumbent .*bound .*gap .*%$"
+    assert all(re.search(pattern, line) for line in lines), lines
+    nodes = [int(line.split()[3].replace(",", "")) for line in lines]
     assert nodes == sorted(nodes)
-    assert nodes[-1] == result.n_nodes
-    assert capsys.readouterr() == ("", "")
+    assert out == ""
+
+
+def test_work_of_one_piece_says_that_it_goes_on(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "EVERY", 0.001)
+    with progress.working("writing the proof"):
+        time.sleep(0.1)
+    err = capsys.readouterr().err
+    assert set(err.splitlines()) == {"writing the proof: 0 s"}
+    assert not [thread for thread in threading.enumerate() if thread.name == "partls-heartbeat"]
 
 
 @pytest.mark.parametrize("width", [50, 80, 200])

@@ -10,9 +10,10 @@ import typer
 from partls.cli import data_options as source
 from partls.cli.objective import Objective
 from partls.cli.option_groups import unbundled
-from partls.cli.output import finite, guarded, in_terminal, print_document, say, show
+from partls.cli.output import finite, guarded, print_document, say, show
 from partls.result import Status
 from partls.runtime.options import chosen, nonnegative
+from partls.runtime.progress import in_terminal
 
 
 def _names() -> list[str]:

@@ -14,13 +14,13 @@ from formulations.instance import Instance
 from formulations.partition import Partition
 from formulations.partition.placement import UNGROUPED
 from partls.cli.objective import Objective
-from partls.cli.output import in_terminal, say_to_people
+from partls.cli.output import say_to_people
 from partls.cli.preparation import MISSING, Preparation
 from partls.cli.prepare import prepare
 from partls.cli.tables import Table, open_table
 from partls.cli.training_data import DEFAULT_MEMORY, TrainingData, fold_on_cluster, read_rows
 from partls.runtime.options import chosen
-from partls.runtime.progress import bar
+from partls.runtime.progress import bar, heartbeat
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -71,8 +71,7 @@ class Spelling:
         table = open_table(
             path, delimiter=self.delimiter, encoding=self.encoding, decimal=self.decimal, as_text=as_text
         )
-        if in_terminal():
-            table.watch = lambda batches: _shown(batches, table)
+        table.watch = lambda batches: _shown(batches, table)
         return table
 
 
@@ -185,7 +184,7 @@ def read(
 
 def _shown(batches: Iterable[pa.RecordBatch], table: Table) -> Iterator[pa.RecordBatch]:
     """Pass batches on behind a bar with rows and rows per second."""
-    with bar(enabled=True) as shown:
+    with bar(enabled=True) as shown, heartbeat(lambda: f"{table.doing}: {shown.tasks[0].fields['told']}"):
         task, rows = shown.add_task(table.doing, total=None, told=""), 0
         for batch in batches:
             rows += batch.num_rows

@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from partls.cli import data_options as source
-from partls.cli.output import Force, group_document, group_table, guarded, print_document, show, working
+from partls.cli.output import Force, group_document, group_table, guarded, print_document, show
 from partls.cli.output_paths import check_places
+from partls.runtime.progress import working
 
 
 @guarded

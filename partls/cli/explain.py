@@ -17,11 +17,12 @@ from partls.cli import model_file
 from partls.cli.fit import Jobs
 from partls.cli.model_file import ModelFile
 from partls.cli.option_groups import unbundled
-from partls.cli.output import guarded, harmless, in_terminal, print_document, say, working
+from partls.cli.output import guarded, harmless, print_document, say
 from partls.cli.streams import print_stdout
 from partls.cli.training_data import TrainingData
 from partls.result import Result
 from partls.runtime.options import nonnegative, thread_count
+from partls.runtime.progress import working
 
 
 @guarded
@@ -89,7 +90,7 @@ def explain(
         say("the price of the constraint is left out: --time-limit ended before the signs were settled")
     if bootstrap:
         stability = explained.bootstrap(
-            result, n_resamples=bootstrap, signs=signs, n_jobs=n_jobs, random_state=0, progress=in_terminal(),
+            result, n_resamples=bootstrap, signs=signs, n_jobs=n_jobs, random_state=0, progress=True,
             time_limit=time_limit,
         )
         add("bootstrap", stability)

@@ -27,18 +27,17 @@ from partls.cli.output import (
     group_table,
     guarded,
     harmless,
-    in_terminal,
     print_document,
     say,
     say_to_people,
     show,
-    working,
 )
 from partls.cli.output_paths import check_places
 from partls.cli.training_data import TrainingData
 from partls.explain.report import EXACT_FIT, ONE_OF_MANY
 from partls.result import PROVEN, Result, Status
 from partls.runtime.options import chosen, nonnegative, thread_count
+from partls.runtime.progress import working
 from partls.shortest import is_dependent
 from partls.strategies.branch_and_bound import BranchAndBound
 from partls.strategies.strategy import Strategy
@@ -202,7 +201,7 @@ def _fitted(problem: source.Problem, objective: Objective, search: Search, ungro
     model = PartLSRegressor(
         problem.partition, method=search.strategy(), **objective.options, time_limit=search.time_limit,
         gap_tol=search.gap, n_jobs=search.n_jobs,
-        ungrouped=ungrouped, random_state=0, verbose=int(in_terminal()),
+        ungrouped=ungrouped, random_state=0, verbose=1,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

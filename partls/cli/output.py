@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Annotated, Any, ParamSpec
 
 import numpy as np
@@ -20,7 +19,7 @@ from formulations.partition import Partition
 from partls.cli.streams import answerable, print_stderr, print_stdout, speaks_unicode, telling
 from partls.explain.report import name as short
 from partls.result import PROVEN, Result, Status
-from partls.runtime.progress import bar
+from partls.runtime.progress import in_terminal
 
 BAD_INPUT, NOT_PROVEN, INTERRUPTED = 2, 3, 130
 _SIGN = {1: ("+", "green"), 0: ("0", "dim"), -1: ("-", "red")}
@@ -80,19 +79,6 @@ def say_to_people(message: str) -> None:
     """Print a line on standard error if that is a terminal: quiet when piped."""
     if in_terminal():
         say(message)
-
-
-def in_terminal() -> bool:
-    """Return whether standard error, where progress goes, is a terminal."""
-    return sys.stderr.isatty()
-
-
-@contextmanager
-def working(what: str) -> Iterator[None]:
-    """Show that something takes its time."""
-    with bar(in_terminal()) as shown:
-        shown.add_task(what, total=None, told="")
-        yield
 
 
 def print_document(document: Any) -> None:

@@ -12,8 +12,9 @@ from formulations.errors import VerificationError
 from formulations.tolerances import OPTIMAL_GAP
 from partls.cli import data_options as source
 from partls.cli.option_groups import unbundled
-from partls.cli.output import guarded, print_document, say, working
+from partls.cli.output import guarded, print_document, say
 from partls.cli.streams import print_stdout
+from partls.runtime.progress import working
 from partls.verification import verify as check
 
 NOT_VERIFIED = 1

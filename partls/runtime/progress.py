@@ -1,23 +1,21 @@
-"""What long work tells while it runs: bars on a terminal, log lines where there is none, or a call to an observer."""
+"""What long work tells while it runs: a bar on a terminal, a line every half minute elsewhere, or a call."""
 
 from __future__ import annotations
 
-import logging
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from threading import Event, Thread
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.live import Live
     from rich.progress import Progress
 
-logger = logging.getLogger("partls")
-_LOG_EVERY = 5.0
+EVERY = 30.0  # seconds between two lines where no terminal shows a bar
 _BAR_WIDTH = 30
 Item = TypeVar("Item")
 
@@ -51,44 +49,42 @@ class SearchProgress(AbstractContextManager["SearchProgress"]):
         self._observer = enabled if callable(enabled) else None
         self._enabled = self._observer is None and bool(enabled)
         self._done, self._left = done, left
-        self._began = self._logged = time.perf_counter()
-        self._live: Live | None = None
+        self._began = time.perf_counter()
+        self._shows = ExitStack()
         self._last: SearchState | None = None
 
     def __enter__(self) -> SearchProgress:
-        """Start the bar when standard error is a terminal."""
-        if self._enabled and sys.stderr.isatty():
+        """Start the bar where standard error is a terminal, the lines where it is not."""
+        if self._enabled and in_terminal():
             from rich.console import Console
             from rich.live import Live
 
-            self._live = Live(console=Console(stderr=True), refresh_per_second=8, get_renderable=self._shown)
-            self._live.__enter__()
+            live = Live(console=Console(stderr=True), refresh_per_second=8, get_renderable=self._shown)
+            self._shows.enter_context(live)
+        elif self._enabled:
+            self._shows.enter_context(heartbeat(self._line))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         """Leave the last state standing."""
-        if self._live is not None:
-            self._live.__exit__(kind, error, trace)
+        self._shows.__exit__(kind, error, trace)
 
     def update(self, n_done: int, n_left: int, upper: float, lower: float) -> None:
         """Show the state of the search (objectives in original units)."""
-        now = time.perf_counter()
-        state = SearchState(n_done, n_left, upper, lower, now - self._began)
-        if self._observer is not None and self._observer(state):
+        self._last = SearchState(n_done, n_left, upper, lower, time.perf_counter() - self._began)
+        if self._observer is not None and self._observer(self._last):
             raise KeyboardInterrupt
-        if not self._enabled:
-            return
-        self._last = state
-        if self._live is None and now - self._logged >= _LOG_EVERY:
-            self._logged = now
-            logger.info("%s  gap %.2f%%  %.1f s", self._facts(state), 100 * state.gap, state.seconds)
 
     def finish(self, n_done: int, n_left: int, upper: float, lower: float) -> None:
-        """Show the final state, in the log too."""
-        self._logged = -_LOG_EVERY
+        """Show the final state."""
         with suppress(KeyboardInterrupt):  # too late for an observer to end the run
             self.update(n_done, n_left, upper, lower)
+
+    def _line(self) -> str:
+        """Return the state of the search as one line."""
+        told = f"searching: {time.perf_counter() - self._began:.0f} s"
+        return told if self._last is None else f"{told}  {self._facts(self._last)}  gap {self._last.gap:.2%}"
 
     def _facts(self, state: SearchState) -> str:
         speed = state.nodes / state.seconds if state.seconds > 0 else 0.0
@@ -122,6 +118,42 @@ class SearchProgress(AbstractContextManager["SearchProgress"]):
         return Group(line, Text(self._facts(state), style="dim"))
 
 
+def in_terminal() -> bool:
+    """Return whether standard error, where progress goes, is a terminal."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+@contextmanager
+def heartbeat(line: Callable[[], str]) -> Iterator[None]:
+    """Print ``line()`` on standard error every half minute while the block runs, where no terminal shows a bar."""
+    if in_terminal():
+        yield
+        return
+    ended = Event()
+
+    def beat() -> None:
+        while not ended.wait(EVERY):
+            with suppress(OSError, ValueError, AttributeError):  # closed, or there is none
+                print(line(), file=sys.stderr, flush=True)
+
+    thread = Thread(target=beat, name="partls-heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show that something takes its time."""
+    began = time.perf_counter()
+    with bar(enabled=True) as shown, heartbeat(lambda: f"{what}: {time.perf_counter() - began:.0f} s"):
+        shown.add_task(what, total=None, told="")
+        yield
+
+
 def bar(enabled: bool) -> Progress:
     """Return a row of progress on a terminal: what is done, a bar, facts and time; it goes when the work ends."""
     from rich.console import Console
@@ -138,8 +170,10 @@ def bar(enabled: bool) -> Progress:
 
 def counted(items: Iterable[Item], total: int, what: str, enabled: bool) -> Iterator[Item]:
     """Yield the items behind a bar that counts them, on standard error; without one unless asked."""
-    with bar(enabled) as shown:
+    with bar(enabled) as shown, ExitStack() as stack:
         task = shown.add_task(what, total=total, told=f"0 of {total:,}")
+        if enabled:
+            stack.enter_context(heartbeat(lambda: f"{what}: {shown.tasks[0].fields['told']}"))
         for done, item in enumerate(items, start=1):
             shown.update(task, completed=done, told=f"{done:,} of {total:,}")
             yield item
