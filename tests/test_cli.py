@@ -300,6 +300,9 @@ def test_a_proof_is_verified_from_the_file(given: tuple[str, ...], folder: Path)
     assert checked["verified"]
     assert checked["objective"] == pytest.approx(told["objective"], rel=1e-12)
     assert checked["lower_bound"] >= told["objective"] * (1 - 1e-9)
+    alone = document("verify", "proof.json", "houses.csv")  # the proof says how the table was prepared
+    assert {**alone, "used": None} == {**checked, "used": None}
+    assert alone["used"]["target"] == "price"
     data.loc[0, "price"] += 1e-9
     data.to_csv("houses.csv", index=False)
     refused = run("verify", "proof.json", "houses.csv", *columns, *treated, "--json")
@@ -308,6 +311,30 @@ def test_a_proof_is_verified_from_the_file(given: tuple[str, ...], folder: Path)
     assert "partls verify needs every row" in message(
         "verify", "proof.json", "houses.csv", *columns, *treated, "--memory", "0"
     )
+
+
+@pytest.mark.parametrize(("given", "told"), [
+    (("--target", "area"), '--target "area": the proof has "price"'),
+    (("--weights", "times"), '--weights "times": the proof has none'),
+    (("--missing", "mean"), '--missing "mean": the proof has "error"'),
+    (("--drop", "area"), '--drop "area": the proof uses it'),
+    (("--standardize",), "--standardize: the proof is about the columns as they are"),
+    (("--groups", "other.toml"), '--groups other.toml: other columns in "size", "place" than the proof has'),
+], ids=str)
+def test_an_option_that_disagrees_with_the_proof_is_named(given: tuple[str, ...], told: str, folder: Path) -> None:
+    document(*FIT, "--certificate", "proof.json")
+    other = {"size": ["area"], "place": ["noise", "distance", "rooms"], "age": ["age"]}
+    Path("other.toml").write_text("[groups]\n" + "\n".join(f"{name} = {json.dumps(members)}" for name, members in other.items()))
+    said = message("verify", "proof.json", "houses.csv", *given)
+    assert told in said and said.count("\n") == 1
+    assert run("verify", "proof.json", "houses.csv", "--groups", "groups.toml", "--drop", "times").exit_code == 0
+
+
+def test_a_proof_written_in_python_needs_the_columns(folder: Path) -> None:
+    data = houses()
+    partls.solve(data[COLUMNS], data["price"], GROUPS, certificate="proof.json")
+    said = message("verify", "proof.json", "houses.csv")
+    assert said == "error: proof.json does not say how the table was prepared: give --target and --groups\n"
 
 
 def test_ctrl_c_while_the_proof_is_written_keeps_the_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -915,3 +942,25 @@ def test_text_that_looks_like_numbers_in_new_data_is_still_text(folder: Path) ->
     assert run(*fit).exit_code == 0
     all_rows = document("predict", "codes.json", "codes.csv")["predictions"]
     assert document("predict", "codes.json", "new.csv")["predictions"] == [all_rows[i] for i in (0, 1, 3)]
+
+
+def test_signs_known_beforehand_hold_in_the_model_its_file_and_its_proof(folder: Path) -> None:
+    known = ("--signs", "age=+", "--signs", "place=-")
+    told = document(*FIT, *known, "--out", "model.json", "--certificate", "proof.json")
+    assert told["groups"]["age"]["sign"] >= 0 > told["groups"]["place"]["sign"]
+    assert told["objective"] > document(*FIT)["objective"]
+    assert document("verify", "proof.json", "houses.csv")["problem"]["signs"] == "0-+"
+    assert run("verify", "proof.json", "houses.csv", *known).exit_code == 0
+    assert "not 00+" in run("verify", "proof.json", "houses.csv", "--signs", "age=+").stderr
+    certainty = document("explain", "model.json", "houses.csv")["sign_certainty"]
+    assert all(row["objective"] >= told["objective"] * (1 - 1e-9) for row in certainty["rows"])
+
+
+@pytest.mark.parametrize(("given", "told"), [
+    (("ages=+",), '--signs: there is no group "ages"; did you mean "age"?'),
+    (("age",), "--signs age must be GROUP=+ or GROUP=-"),
+    (("age=+", "age=-"), "--signs gives group 'age' twice: keep one of them"),
+], ids=str)
+def test_wrong_signs_are_refused_in_one_line(given: tuple[str, ...], told: str, folder: Path) -> None:
+    said = message(*FIT, *[part for sign in given for part in ("--signs", sign)])
+    assert told in said and said.count("\n") == 1

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from formulations.errors import InvalidInput, counted, listing
+from formulations.errors import InvalidInput, counted
 from formulations.instance import Instance
 from formulations.partition import Partition
 from formulations.partition.placement import UNGROUPED
+from partls.cli.grouping import partition_of_file
 from partls.cli.objective import Objective
 from partls.cli.output import say_to_people
 from partls.cli.preparation import MISSING, Preparation
@@ -28,16 +29,22 @@ if TYPE_CHECKING:
 Data = Annotated[
     Path, typer.Argument(metavar="DATA", help="CSV (any delimiter, gzip or not), Parquet or its folder, Arrow or NPZ.")
 ]
+TARGET: Any = typer.Option(metavar="COL", help="Column to explain.")
+GROUPS: Any = typer.Option(metavar="FILE", help="TOML, JSON or a table; see groups init.")
+Standardize = Annotated[
+    bool, typer.Option("--standardize", help="Give all columns mean 0 and standard deviation 1.")
+]
 Weights = Annotated[str | None, typer.Option(metavar="COL", help="Column of row weights.")]
 Drop = Annotated[list[str] | None, typer.Option(metavar="COL", help="Column to leave out; may be repeated.")]
 Encode = Annotated[
     str | None, typer.Option(metavar="onehot", help="Give each value of a text column a 0/1 column.",
                              autocompletion=lambda: ["onehot"])
 ]
-Missing = Annotated[
-    str, typer.Option(metavar="|".join(MISSING), autocompletion=lambda: list(MISSING),
-                      help="Refuse missing values, drop their rows, or fill in the mean (of text, a code).")
-]
+MISSING_OPTION: Any = typer.Option(
+    metavar="|".join(MISSING), autocompletion=lambda: list(MISSING),
+    help="Refuse missing values, drop their rows, or fill in the column's mean over all rows (for text, a code).",
+)
+Missing = Annotated[str, MISSING_OPTION]
 Ungrouped = Annotated[
     str, typer.Option(metavar="|".join(UNGROUPED), autocompletion=lambda: list(UNGROUPED),
                       help="Refuse columns in no group, or leave their signs free.")
@@ -96,15 +103,13 @@ class Problem:
 class Columns:
     """Which columns of DATA are what, and how they become numbers."""
 
-    target: Annotated[str, typer.Option(metavar="COL", help="Column to explain.")]
-    groups: Annotated[Path, typer.Option(metavar="FILE", help="TOML, JSON or a table; see groups init.")]
+    target: Annotated[str, TARGET]
+    groups: Annotated[Path, GROUPS]
     weights: Weights = None
     drop: Drop = None
     encode: Encode = None
     missing: Missing = "error"
-    standardize: Annotated[
-        bool, typer.Option("--standardize", help="Give all columns mean 0 and standard deviation 1.")
-    ] = False
+    standardize: Standardize = False
     ungrouped: Ungrouped = "error"
 
     def read(self, table: Table, objective: Objective | None = None, *, memory: float, kept_for: str = "",
@@ -119,52 +124,15 @@ class Columns:
             table, target=self.target, weights=self.weights, drop=self.drop or [], encode=self.encode,
             missing=self.missing,
         )
-        grouped = self._partition(preparation)
+        grouped = partition_of_file(
+            self.groups, preparation, dropped=self.drop or (), ungrouped=self.ungrouped
+        )
         if objective is not None:
             objective.of(grouped)
         rows = read(
             table, preparation, memory=memory, standardize=self.standardize, kept_for=kept_for, client=client
         )
         return Problem(preparation, grouped, rows)
-
-    def _partition(self, preparation: Preparation) -> Partition:
-        """Return the groups of the file on the columns of X; a text column stands for all its codes.
-
-        A column that --drop leaves out leaves its group too.
-        """
-        written = remaining(Partition.from_file(self.groups, ungrouped="free").to_dict(), self.drop or ())
-        for option, name in (("--target", self.target), ("--weights", self.weights)):
-            if owner := next((group for group, members in written.items() if name in members), None):
-                told = f'group "{owner}" lists "{name}", which {option} names'
-                raise InvalidInput(f"{self.groups}: {told}: take it out of the file")
-        coded = in_codes(written, preparation)
-        columns = preparation.columns
-        try:
-            return Partition.of(coded, n_columns=len(columns), columns=columns, ungrouped=self.ungrouped)
-        except InvalidInput as error:
-            hint = "; leave columns out of the model with --drop" if "in no group" in str(error) else ""
-            listed = {member for members in written.values() for member in members}
-            if hint and (loose := [name for name in preparation.levels if name not in listed]):
-                hint += f"; the file lists a text column by its own name, as {listing(loose)}"
-            told = str(error).replace('set ungrouped="free"', "say --ungrouped free")
-            raise InvalidInput(f"{self.groups}: {told}{hint}") from None
-
-
-def remaining(groups: Mapping[str, Sequence[Any]], dropped: Collection[str]) -> dict[str, list[Any]]:
-    """Return the groups without the columns left out, and without those of which nothing is left."""
-    left = {name: [member for member in members if member not in dropped] for name, members in groups.items()}
-    return {name: members for name, members in left.items() if members or not groups[name]}
-
-
-def in_codes(groups: Mapping[str, Sequence[Any]], preparation: Preparation) -> dict[str, list[Any]]:
-    """Return the groups on the columns of X, where a text column stands for all its codes."""
-    return {
-        name: [
-            code for member in members
-            for code in (preparation.codes(member) if member in preparation.levels else (member,))
-        ]
-        for name, members in groups.items()
-    }
 
 
 def read(

@@ -13,7 +13,7 @@ from rich.text import Text
 from formulations.errors import InvalidInput, listing
 from formulations.tolerances import OPTIMAL_GAP
 from partls.cli import data_options as source
-from partls.cli import model_file
+from partls.cli import known_signs, model_file
 from partls.cli.arbitrary_signs import arbitrary_signs
 from partls.cli.cluster import cluster
 from partls.cli.objective import Objective
@@ -33,6 +33,7 @@ from partls.cli.output import (
     show,
 )
 from partls.cli.output_paths import check_places
+from partls.cli.proof_data import ProofData
 from partls.cli.training_data import TrainingData
 from partls.explain.report import EXACT_FIT, ONE_OF_MANY
 from partls.result import PROVEN, Result, Status
@@ -73,6 +74,7 @@ class Search:
     relaxation: Annotated[
         str, typer.Option(metavar="NAME", help="Lower bound of branch and bound.", autocompletion=_relaxations)
     ] = BranchAndBound.relaxation
+    signs: known_signs.Signs = None
     time_limit: TimeLimit = None
     gap: Annotated[
         float, typer.Option(metavar="SHARE", help="Relative gap at which the search may stop.")
@@ -98,6 +100,7 @@ class Search:
         nonnegative("time_limit", self.time_limit)
         nonnegative("gap", self.gap)
         thread_count(self.n_jobs)
+        known_signs.parsed(self.signs)
         if self.checkpoint is not None and self.method not in ("auto", "bnb"):
             raise InvalidInput(f"--checkpoint is for branch and bound, not for --method {self.method}")
 
@@ -167,6 +170,7 @@ def fit(
         problem = columns.read(
             spelling.open(data), objective, memory=memory, kept_for=output.needs_rows, client=client
         )
+        known_signs.check(search.signs, problem.partition)
         model, rows = _fitted(problem, objective, search, columns.ungrouped, client), problem.rows
     units = " (standardised columns)" if columns.standardize else ""
     try:
@@ -180,7 +184,7 @@ def fit(
         else:
             _show(model, rows, units, search.gap)
             _note(either)
-    written = _write(model, rows, output, f"What explains {columns.target}{units}", columns.target, search)
+    written = _write(model, problem, output, f"What explains {columns.target}{units}", columns.target, search)
     code = exit_code(model.status_, model.gap_, search.gap)
     if code:
         _tell_unproven(model, output, search.checkpoint)
@@ -200,7 +204,7 @@ def _fitted(problem: source.Problem, objective: Objective, search: Search, ungro
     rows = problem.rows
     model = PartLSRegressor(
         problem.partition, method=search.strategy(), **objective.options, time_limit=search.time_limit,
-        gap_tol=search.gap, n_jobs=search.n_jobs,
+        gap_tol=search.gap, n_jobs=search.n_jobs, signs=known_signs.parsed(search.signs),
         ungrouped=ungrouped, random_state=0, verbose=1,
     )
     with warnings.catch_warnings():
@@ -212,7 +216,7 @@ def _fitted(problem: source.Problem, objective: Objective, search: Search, ungro
 
 
 def _write(
-    model: PartLSRegressor, rows: TrainingData, output: Output, title: str, target: str, search: Search
+    model: PartLSRegressor, problem: source.Problem, output: Output, title: str, target: str, search: Search
 ) -> bool:
     """Write the page and the proof, if they are wanted, and return whether the proof is there.
 
@@ -224,29 +228,42 @@ def _write(
         limit = min(_CERTAINTY, _CERTAINTY if search.time_limit is None else search.time_limit)
         limit = 0.0 if model.status_ is Status.INTERRUPTED else limit
         with working("writing the report"):
-            write_report(model, output.report, title=title, target=target, time_limit=limit, units=rows.units)
+            write_report(model, output.report, title=title, target=target, time_limit=limit, units=problem.rows.units)
         say_to_people(f"report written to {output.report}")
     if output.certificate is not None:
-        return _write_proof(model._one_result(None), output.certificate, search)
+        return _write_proof(model._one_result(None), ProofData.of(problem), output.certificate, search)
     return True
 
 
-def _write_proof(result: Result, path: Path, search: Search) -> bool:
+def _write_proof(result: Result, data: ProofData, path: Path, search: Search) -> bool:
     """Write the proof of the model, and say what it lacks; return whether it was written."""
     from partls.prove.proof_file import write_proof
     from partls.runtime.interrupts import keyboard
     from partls.runtime.options import a_priori_signs
 
-    root = a_priori_signs(result.instance, None)
+    root = a_priori_signs(result.instance, known_signs.parsed(search.signs))
     with working("writing the proof"), keyboard() as keys:
-        written = write_proof(result, root, path, search.gap, search.time_limit, keys)
+        written = write_proof(
+            result, root, path, search.gap, search.time_limit, keys, preparation=_that_fits(data)
+        )
     if written.interrupted:
         raise KeyboardInterrupt
     if written.problem:
         say(written.problem)
     else:
-        say_to_people(f"proof written to {path}: check it with partls verify")
+        say_to_people(f"proof written to {path}: check it with partls verify {path} DATA")
     return not written.not_written
+
+
+def _that_fits(data: ProofData) -> dict[str, Any] | None:
+    """Return what a proof says of its table, or None and a word on it where that is too much for a proof."""
+    from partls.verification.document import checked_preparation
+
+    try:
+        return checked_preparation(data.document())
+    except InvalidInput as error:
+        say(f"{error}: partls verify will need --target, --groups and the other options of this fit")
+        return None
 
 
 def _tell_unproven(model: PartLSRegressor, output: Output, checkpoint: Path | None) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from formulations.errors import InvalidInput
 from formulations.partition.files import read_file
 from formulations.partition.placement import Extent, Groups, problems_with
-from partls.cli import data_options as source
+from partls.cli.grouping import in_codes, remaining
 from partls.cli.preparation import Preparation
 from partls.cli.prepare import HOLDS, levels_of
 from partls.cli.tables import Table
@@ -23,7 +23,7 @@ def examined(file: Path, table: Table, columns: tuple[str, ...], *, left_out: se
         groups = read_file(file).groups
     except InvalidInput as error:
         raise InvalidInput(f"{file}: {error}") from None
-    known = source.remaining(dict(groups), drop)
+    known = remaining(dict(groups), drop)
     names = Counter(name for name, _ in groups)
     problems = [f'{count} groups are called "{name}"' for name, count in names.items() if count > 1]
     problems += [
@@ -31,7 +31,7 @@ def examined(file: Path, table: Table, columns: tuple[str, ...], *, left_out: se
         for name, members in known.items() for member in members if member in left_out
     ]
     coded = Preparation(columns, levels=levels_of(table, columns, missing) if encode else {})
-    left = list(source.in_codes(source.remaining(known, left_out), coded).items())
+    left = list(in_codes(remaining(known, left_out), coded).items())
     return coded, left, problems + problems_with(left, Extent.of(coded.columns), "free")
 
 

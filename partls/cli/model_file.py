@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from formulations.equivalence import from_coef
 from formulations.errors import InvalidInput, no_such_file
-from partls.cli.preparation import MISSING, Preparation
+from partls.cli.preparation import Preparation
+from partls.cli.preparation_file import as_document, from_document
 from partls.cli.training_data import TrainingData
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def save(model: PartLSRegressor, data: TrainingData, preparation: Preparation, p
         saved.coef_ = model.coef_ / data.scale
         saved.intercept_ = float(model.intercept_ - data.centre @ saved.coef_)
         saved.alpha_, saved.beta_ = from_coef(saved.coef_, model.partition_)
-    save_model(saved, path, preparation={**asdict(preparation), "standardized": data.scale is not None})
+    save_model(saved, path, preparation=as_document(preparation, standardized=data.scale is not None))
 
 
 def load(path: Path) -> ModelFile:
@@ -60,28 +61,10 @@ def load(path: Path) -> ModelFile:
             raise InvalidInput(f"{path}: the model has no column names to find in the data; use it in Python")
         return ModelFile(model, Preparation(tuple(model.feature_names_in_)), False)
     try:
-        preparation, standardized = _preparation(written)
-    except (TypeError, ValueError, KeyError, AttributeError, OverflowError):
+        preparation, standardized = from_document(written)
+    except ValueError:
         raise InvalidInput(f'{path}: "preparation" is not as partls fit writes it') from None
     if preparation.columns != tuple(getattr(model, "feature_names_in_", ())):
         raise InvalidInput(f'{path}: "preparation" makes other columns than the model has')
     return ModelFile(model, preparation, standardized)
 
-
-def _preparation(written: dict[str, Any]) -> tuple[Preparation, bool]:
-    def text(value: Any) -> str:
-        if not isinstance(value, str):
-            raise TypeError
-        return value
-
-    if written["missing"] not in MISSING or not isinstance(written["standardized"], bool):
-        raise ValueError
-    preparation = Preparation(
-        features=tuple(text(name) for name in written["features"]),
-        target=text(written["target"]),
-        weights=None if written["weights"] is None else text(written["weights"]),
-        levels={name: tuple(text(level) for level in levels) for name, levels in written["levels"].items()},
-        missing=written["missing"],
-        means={name: float(value) for name, value in written["means"].items()},
-    )
-    return preparation, written["standardized"]

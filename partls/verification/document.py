@@ -124,6 +124,8 @@ def write_certificate(certificate: Certificate, path: str | os.PathLike[str]) ->
 
 def read_certificate(source: Any) -> Certificate:
     """Return the certificate in a file (or in the document read from one); refuse anything else."""
+    if isinstance(source, Certificate):
+        return source
     if isinstance(source, str | os.PathLike):
         return _parsed(_load(Path(source)), os.fspath(source))
     return _parsed(source, "certificate")

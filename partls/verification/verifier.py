@@ -86,7 +86,7 @@ def verify(
 
     Parameters
     ----------
-    certificate : path, or the document read from it
+    certificate : path, the document read from it, or a ``Certificate``
         What ``partls.solve(..., certificate=path)`` has written. A file that is none raises ``InvalidInput``.
     X, y, groups, sample_weight, ungrouped
         The original data, as given to ``solve``. Penalties (eta of each group, ridge) and intercept are those of the
