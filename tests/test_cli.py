@@ -338,7 +338,7 @@ def test_a_proof_written_in_python_needs_the_columns(folder: Path) -> None:
 
 
 def test_ctrl_c_while_the_proof_is_written_keeps_the_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("partls.prove.certificate.certify", interrupted)
@@ -349,7 +349,7 @@ def test_ctrl_c_while_the_proof_is_written_keeps_the_model(folder: Path, monkeyp
 
 
 def test_a_proof_that_cannot_be_written_keeps_the_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("partls.prove.certificate.certify", full)
