@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.errors import InvalidInput, NotANumber
+from formulations.errors import InvalidInput, NotANumber, counted
 from formulations.kinds import (
     BY_CELL,
     NUMBERS,
@@ -39,7 +39,7 @@ def as_matrix(X: Any, columns: tuple[Any, ...] | None) -> Floats:
     if array.ndim != 2:
         raise InvalidInput(f"X must be a table of rows and columns, not {array.ndim}-dimensional: reshape it to (n, m)")
     if array.shape[0] == 0 or array.shape[1] == 0:
-        raise InvalidInput(f"X is empty: {array.shape[0]} row(s), {array.shape[1]} column(s)")
+        raise InvalidInput(f"X is empty: {counted(array.shape[0], 'row')}, {counted(array.shape[1], 'column')}")
     matrix = _as_float(array, "X", columns)
     # A finite column sum proves a finite column at a tenth of the cost of testing every entry.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -57,7 +57,7 @@ def as_vector(values: Any, name: str, length: int) -> Floats:
     if array.ndim != 1:
         raise InvalidInput(f"{name} must be one-dimensional, got shape {array.shape}")
     if len(array) != length:
-        raise InvalidInput(f"{name} has {len(array)} value(s) but X has {length} row(s)")
+        raise InvalidInput(f"{name} has {counted(len(array), 'value')} but X has {counted(length, 'row')}")
     vector = _as_float(array, name, None)
     _refuse_non_finite(vector, name, None)
     return vector
@@ -181,7 +181,7 @@ def _as_array(values: Any, name: str) -> NDArray[Any]:
     except ValueError:
         lengths = [len(row) if hasattr(row, "__len__") else 1 for row in values]
         odd = next((i for i, length in enumerate(lengths) if length != lengths[0]), 0)
-        raise InvalidInput(f"{name}, row {odd} has {lengths[odd]} value(s), row 0 has {lengths[0]}") from None
+        raise InvalidInput(f"{name}, row {odd} has {counted(lengths[odd], 'value')}, row 0 has {lengths[0]}") from None
     if array.dtype.kind == "f" and (np.abs(array) >= EXACT).any():  # whole numbers beside others are rounded by now
         refuse_rounded_in(np.asarray(values, dtype=object), name)
     return array

@@ -82,7 +82,7 @@ class Instance:
         self.X = _view(as_matrix(X, names))
         n_rows, n_columns = self.X.shape
         if names is not None and len(names) != n_columns:
-            raise InvalidInput(f"columns has {len(names)} name(s) but X has {n_columns} column(s)")
+            raise InvalidInput(f"columns has {counted(len(names), 'name')} but X has {counted(n_columns, 'column')}")
         self.y = _view(as_vector(y, "y", n_rows))
         self.partition = Partition.of(groups, n_columns=n_columns, columns=names, ungrouped=ungrouped)
         if not isinstance(penalty, str) or penalty not in PENALTIES:

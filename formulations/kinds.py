@@ -79,7 +79,8 @@ def refuse_columns(name: str, found: Mapping[Any, str], limit: int = 20) -> None
     more = f" and {len(told) - limit} more" if len(told) > limit else ""
     remedies = "; ".join(_REMEDIES[kind] for kind in dict.fromkeys(found.values()))
     listed = ", ".join(told[:limit]) + more
-    raise InvalidInput(f"{name}: {len(told)} column(s) hold no numbers: {listed}; {remedies}; or drop the column")
+    columns = "1 column holds" if len(told) == 1 else f"{len(told):,} columns hold"
+    raise InvalidInput(f"{name}: {columns} no numbers: {listed}; {remedies}; or drop the column")
 
 
 def refuse_array(name: str, kind: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from formulations.data import Floats
-from formulations.errors import InvalidInput, listing, suggestion
+from formulations.errors import InvalidInput, counted, listing, suggestion
 from formulations.partition import Partition
 
 INTERCEPT = "(intercept)"  # what a mapping calls the intercept, where that is penalised
@@ -115,7 +115,7 @@ def _of_mapping(eta: Mapping[Any, Any], partition: Partition, *, own: bool) -> t
 def _of_sequence(eta: list[Any], partition: Partition, *, own: bool) -> Floats:
     """Return one eta per group, in the order of the groups."""
     if len(eta) != partition.n_groups:
-        raise InvalidInput(f"eta has {len(eta)} value(s) but there are {partition.n_groups} group(s)")
+        raise InvalidInput(f"eta has {counted(len(eta), 'value')} but there are {counted(partition.n_groups, 'group')}")
     if own:
         raise InvalidInput(f'eta in a list has no place for the penalised intercept: map "{INTERCEPT}" to its eta')
     return np.array([_strength(f"eta[{k}]", value) for k, value in enumerate(eta)], dtype=np.float64)

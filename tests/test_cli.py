@@ -324,7 +324,8 @@ def test_a_proof_is_verified_from_the_file(given: tuple[str, ...], folder: Path)
 def test_an_option_that_disagrees_with_the_proof_is_named(given: tuple[str, ...], told: str, folder: Path) -> None:
     document(*FIT, "--certificate", "proof.json")
     other = {"size": ["area"], "place": ["noise", "distance", "rooms"], "age": ["age"]}
-    Path("other.toml").write_text("[groups]\n" + "\n".join(f"{name} = {json.dumps(members)}" for name, members in other.items()))
+    lines = [f"{name} = {json.dumps(members)}" for name, members in other.items()]
+    Path("other.toml").write_text("[groups]\n" + "\n".join(lines), encoding="utf-8")
     said = message("verify", "proof.json", "houses.csv", *given)
     assert told in said and said.count("\n") == 1
     assert run("verify", "proof.json", "houses.csv", "--groups", "groups.toml", "--drop", "times").exit_code == 0
@@ -620,7 +621,7 @@ def test_names_take_one_line_and_leave_room_for_the_figures(folder: Path) -> Non
     assert "cannot use these groups: 3 problems\n  - group " in told  # these lines are wanted
     assert '"b\\nerror: none"' in told
     checked = run("groups", "check", "odd.parquet", "groups.toml", "--target", "price")
-    assert 'column "b\\nerror: none" is in no group' in checked.stderr
+    assert '"b\\nerror: none"' in checked.stderr
 
 
 def test_extreme_numbers_and_a_single_row(folder: Path) -> None:
@@ -724,7 +725,7 @@ def write_without(column: str) -> str:
 def test_predict_refuses_what_it_cannot_use(folder: Path) -> None:
     assert run(*FIT, "--out", "model.json").exit_code == 0
     less = write_without("rooms")
-    assert 'lacks the column(s) "rooms", which the model needs' in message("predict", "model.json", less)
+    assert 'lacks "rooms", which the model needs' in message("predict", "model.json", less)
     assert "the name must end in" in message("predict", "model.json", "houses.csv", "--out", "p.xlsx")
     assert "there is no such file" in message("predict", "none.json", "houses.csv")
     assert "is a directory" in message("predict", ".", "houses.csv")
@@ -833,14 +834,15 @@ def test_check_tells_everything_at_once(folder: Path) -> None:
         'group "none" is empty',
         'group "late": "price" is not among the features',
         *(f'unknown column "wrong{j}"' for j in range(8)),
-        'column "rooms" is in no group', 'column "distance" is in no group', 'column "age" is in no group',
-        'column "town" holds text: use --encode onehot',
+        'in no group: "rooms", "distance", "age", "town": add them to a group, or leave them out with --drop',
+        '1 column holds text: "town": use --encode onehot',
     ):
         assert problem in told, problem
     listed = run(*check, "--json")
     assert listed.exit_code == 2
     assert len(json.loads(listed.stdout)["problems"]) == told.count("\n- ") + 1
-    assert 'if it is the target, say --target "price"' in message("groups", "check", "houses.csv", "groups.toml")
+    asked = message("groups", "check", "houses.csv", "groups.toml")
+    assert '"price"' in asked and "or name the target with --target" in asked
     assert "is a directory" in message("groups", "check", "houses.csv", ".")
     used = ("--target", "price", "--drop", "times", "--drop", "town")
     fine = run("groups", "check", "houses.csv", "groups.toml", *used)
@@ -875,9 +877,8 @@ def test_check_knows_codes_as_fit_does(member: str, sizes: str, folder: Path) ->
     if sizes:
         assert f"8 columns in 4 groups: size (2), place (2), age (1), town {sizes}" in checked.stdout
     elif "oslo" in member:
-        told = 'column "town_(missing)" is in no group: add it to'
-        assert told in checked.stderr and checked.stderr.count("is in no group") == 1
-        assert 'it is a value of "town"' in checked.stderr
+        assert checked.stderr.count("in no group") == 1 and '"town_' in checked.stderr
+        assert "values of text columns" in checked.stderr
 
 
 @pytest.mark.parametrize(("columns", "told"), [
@@ -953,7 +954,7 @@ def test_signs_known_beforehand_hold_in_the_model_its_file_and_its_proof(folder:
     assert run("verify", "proof.json", "houses.csv", *known).exit_code == 0
     assert "not 00+" in run("verify", "proof.json", "houses.csv", "--signs", "age=+").stderr
     certainty = document("explain", "model.json", "houses.csv")["sign_certainty"]
-    assert all(row["objective"] >= told["objective"] * (1 - 1e-9) for row in certainty["rows"])
+    assert all(row["flipped_objective"] >= told["objective"] * (1 - 1e-9) for row in certainty["rows"])
 
 
 @pytest.mark.parametrize(("given", "told"), [

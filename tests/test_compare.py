@@ -221,7 +221,7 @@ def test_failures_are_rows_that_say_what_happened(instance: Instance) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"signs": (1, 0)}, r"signs has 2 value\(s\) but there are 5 group\(s\)"),
+        ({"signs": (1, 0)}, r"signs has 2 values but there are 5 groups"),
         ({"signs": (1, 0, 2, 0, 0)}, "sign 2 is 2"),
         ({"relaxations": ["shorr"]}, "relaxation='shorr' is not one of"),
         ({"depths": [6]}, "depths: 6 is not between 1 and 5"),

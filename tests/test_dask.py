@@ -124,7 +124,7 @@ def spoiled(**cells: tuple[int, Any]) -> dd.DataFrame:
     (spoiled(a=(5, np.inf), g=(9, -np.inf)), 'infinite values: "g" 9, "a" 5'),
     (spoiled(w=(4, -1.0)), "sample_weight is negative in 4 row"),
     (spoiled(w=(400, 0.0)).assign(w=0.0), "no rows with a weight above zero"),
-    (spoiled().assign(b="text"), 'X: 1 column.s. hold no numbers: "b"'),
+    (spoiled().assign(b="text"), 'X: 1 column holds no numbers: "b"'),
     (spoiled().assign(y="text"), "y holds .*, not numbers"),
 ])  # fmt: skip
 def test_what_is_wrong_is_told_by_column_and_count(blocks: dd.DataFrame, told: str) -> None:
@@ -134,14 +134,14 @@ def test_what_is_wrong_is_told_by_column_and_count(blocks: dd.DataFrame, told: s
 
 def test_shapes_that_do_not_fit_are_refused() -> None:
     X, y = da.ones((10, 7), chunks=(5, 7)), da.ones(9, chunks=3)
-    for arguments, told in (((X, y), r"y has 9 value\(s\) but X has 10"), ((X, np.ones(9)), "y has 9 value"),
+    for arguments, told in (((X, y), r"y has 9 values but X has 10"), ((X, np.ones(9)), "y has 9 value"),
                             ((X[:, 0], y), "1-dimensional"), ((X[:0], y[:0]), "empty"),
                             ((X, dd.from_array(np.ones(10), chunksize=2)), "5 block.*2: repartition"),
                             ((X, dd.from_array(np.ones(10), chunksize=6)), r"a block of y has [46] value")):
         with pytest.raises(InvalidInput, match=told):
             partls.solve(*arguments, GROUPS)
     for weights, told in ((["a"] * 10, "sample_weight holds .*, not numbers"), (da.ones((10, 2)), "one-dimensional"),
-                          (np.ones(9), r"sample_weight has 9 value\(s\)"), (np.ones((10, 1)), "one-dimensional")):
+                          (np.ones(9), r"sample_weight has 9 values"), (np.ones((10, 1)), "one-dimensional")):
         with pytest.raises(InvalidInput, match=told):
             partls.solve(X, np.ones(10), GROUPS, sample_weight=weights)
 

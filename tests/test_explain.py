@@ -265,7 +265,7 @@ def test_partition_from_signs_keeps_the_names_of_the_columns():
 def test_with_several_targets_one_is_named():
     X, y, _ = data(0)
     model = PartLSRegressor(LABELS).fit(X, np.column_stack([y, y[::-1]]))
-    with pytest.raises(InvalidInput, match=r"output=None: the model has 2 target\(s\)"):
+    with pytest.raises(InvalidInput, match=r"output=None: the model has 2 targets"):
         model.summary()
     assert model.summary(output=1).intercept == model.intercept_[1]
     np.testing.assert_allclose(model.contributions(X, output=1).predictions, model.predict(X)[:, 1])

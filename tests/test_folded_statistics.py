@@ -387,7 +387,7 @@ def test_score_is_that_of_the_rows(source, n_targets, model_of, folder):
     (lambda d: {"y": d["y"]}, "X and y must be given together"),
     (lambda d: {"X": d["X"]}, "X and y must be given together"),
     (lambda d: {"n_resamples": d["X"]}, "n_resamples is not a number but data: name the rows"),
-    (lambda d: {**d, "y": d["y"][:-1]}, r"y has 199 value\(s\) but X has 200 row"),
+    (lambda d: {**d, "y": d["y"][:-1]}, r"y has 199 values but X has 200 row"),
 ])  # fmt: skip
 @pytest.mark.parametrize("state", ["fitted", "loaded"])
 def test_other_rows_than_those_of_the_fit_are_refused(change, told, state, model_of, folder):

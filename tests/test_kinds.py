@@ -191,7 +191,7 @@ def test_all_columns_that_are_no_numbers_are_named_at_once() -> None:
     with pytest.raises(partls.InvalidInput) as caught:
         partls.PartLSRegressor([0] * 4).fit(frame, Y)
     assert str(caught.value) == (
-        'X: 3 column(s) hold no numbers: "day" (dates or durations), "z" (complex values), "took" (dates or durations)'
+        'X: 3 columns hold no numbers: "day" (dates or durations), "z" (complex values), "took" (dates or durations)'
         "; turn dates into numbers, such as days since the first; split complex numbers into real and imaginary parts "
         "(Complex data not supported); or drop the column"
     )

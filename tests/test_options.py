@@ -84,7 +84,7 @@ REFUSED: list[tuple[dict[str, Any], list[str]]] = [
     ({"signs": {"price": "up"}}, ["signs['price']='up'", 'use "+", "-" or None']),
     ({"signs": {"price": 2}}, ["signs['price']=2", 'use "+", "-" or None']),
     ({"signs": {"price": "+", 2: "-"}}, ["group 'price' both + and -"]),
-    ({"signs": ["+", "-"]}, ["signs has 2 value(s)", "4 group(s)"]),
+    ({"signs": ["+", "-"]}, ["signs has 2 values", "4 groups"]),
     ({"signs": ["+", "-", "?", "+"]}, ["signs[2]='?'", 'use "+", "-" or None']),
     ({"signs": 1}, ["signs"]),
     ({"warm_start": [1.0, 2.0, 3.0]}, ["warm_start has shape (3,)", "12", "coefficients", "4 signs"]),

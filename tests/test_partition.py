@@ -157,7 +157,7 @@ def test_bad_labels() -> None:
         Partition.from_labels(["a", ["x"]])
     with refused('2 groups are called "1"'):
         Partition.from_labels([1, "1"])
-    with refused("groups cover 3 column(s) but the data has 5"):
+    with refused("groups cover 3 columns but the data has 5"):
         of(["a", "b", "a"])
     with refused("there are none"):
         of([])
@@ -221,7 +221,7 @@ def test_position_decides_only_without_names_on_one_side(tmp_path: Path) -> None
     assert of(unnamed, other) == Partition(NAMES, np.array(LABELS), other)
     assert of(unnamed, range(5)) == unnamed
     assert Partition.of(written(tmp_path, MATRIX_CSV), n_columns=5).labels.tolist() == list(LABELS)
-    with refused("groups cover 5 column(s) but the data has 6"):
+    with refused("groups cover 5 columns but the data has 6"):
         Partition.of(EXPECTED, n_columns=6)
 
 
@@ -357,8 +357,8 @@ def test_unknown_groups_are_refused() -> None:
         ),
         ({"a": [f"x{j}" for j in range(9)]}, ["10 problems", '"x4"', "and 5 more"]),
         ([["area"], ["area", "rooms"], [2, 3, 4]], ['column "area" is in group "g0" and in group "g1"']),
-        (MATRIX.T, ["3 row(s) for 5 columns; transpose it"]),
-        (MATRIX[:4], ["groups cover 4 column(s) but the data has 5"]),
+        (MATRIX.T, ["3 rows for 5 columns; transpose it"]),
+        (MATRIX[:4], ["groups cover 4 columns but the data has 5"]),
         (2 * MATRIX, ["holds only 0 and 1", "5 problems", "row 0, column 0 is 2"]),
         (np.where(MATRIX == 1, np.nan, 0)[:, :1], ["row 0, column 0 is nan"]),
         (np.ones((5, 2)), ['column "area" is in group "g0" and in group "g1"']),
@@ -401,7 +401,7 @@ def test_column_errors() -> None:
     with refused('several columns are called "area"'):
         of(EXPECTED, twice)
     assert of(LABELS, twice).columns == twice  # nothing is looked up by name
-    with refused("columns has 4 name(s) but there are 5 column(s)"):
+    with refused("columns has 4 names but there are 5 columns"):
         Partition.of(GROUPS, n_columns=5, columns=COLUMNS[:4])
 
 
@@ -424,7 +424,7 @@ def test_the_policy_for_ungrouped_columns_is_checked() -> None:
         (
             "g.csv",
             "name,a,b\nx,1,0\ny,1\nz,0,1,0\n",
-            ["line 3 has 2 cell(s), the header has 3", "line 4 has 4 cell(s)"],
+            ["line 3 has 2 cells, the header has 3", "line 4 has 4 cells"],
         ),
         ("g.csv", "name,a,b\nx,1,0\n,0,1\n", ["line 3 does not begin with the name"]),
         ("g.csv", "name,a,b\nx,1,0\n\ny,0,2\n", ['line 4, column "b" is "2"']),

@@ -160,7 +160,7 @@ REFUSED = {
     "invented": ({"eta": {**BY_GROUP, "d": 1.0}}, r"eta names group 'd', which does not exist: groups are \"a\""),
     "beyond": ({"eta": {0: 1, 1: 1, 3: 1}}, r"eta names group 3, which does not exist"),
     "twice": ({"eta": {**BY_GROUP, 0: 1.0}}, r'eta gives group "a" twice'),
-    "too short": ({"eta": [1.0, 2.0]}, r"eta has 2 value\(s\) but there are 3 group\(s\)"),
+    "too short": ({"eta": [1.0, 2.0]}, r"eta has 2 values but there are 3 groups"),
     "negative in a list": ({"eta": [1.0, -1.0, 0.0]}, r"eta\[1\]=-1.0 must be"),
     "table": ({"eta": np.ones((3, 2))}, r"eta\[0\]=.* is not a number"),
     "intercept": ({"eta": {**BY_GROUP, "(intercept)": 1.0}}, r'eta names "\(intercept\)", which is not penalised'),

@@ -113,9 +113,9 @@ def test_a_matrix_in_an_npz_file_names_its_columns(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("arrays", "message"), [
-    ({"a": np.ones(3), "y": np.ones(4)}, '"a" has 3 row(s), "y" has 4'),
+    ({"a": np.ones(3), "y": np.ones(4)}, '"a" has 3 rows, "y" has 4'),
     ({"X": np.ones((2, 2, 2))}, 'the array "X" has 3 dimensions'),
-    ({"X": np.ones((2, 2)), "columns": np.array(["u"])}, '"columns" has 1 name(s) for the 2 column(s) of "X"'),
+    ({"X": np.ones((2, 2)), "columns": np.array(["u"])}, '"columns" has 1 name for the 2 columns of "X"'),
     ({"X": np.ones((2, 2)), "columns": np.array(["u", "u"])}, 'several columns are called "u"'),
     ({"X": np.ones((2, 1)), "columns": np.array("u")}, 'the array "columns" has 0 dimensions'),
     ({"a": np.array([b"\xff"])}, 'the array "a" has bytes that are not UTF-8 text'),
@@ -245,7 +245,7 @@ HEADERS = {
     "header only": (b"a,y\n", "d.csv has a header but no rows"),
     "header without an end": (b"a,y", "d.csv has a header but no rows"),
     "duplicates": (b"a,b,a,b,y\n1,2,3,4,5\n", 'several columns are called "a", "b"; give each a name of its own'),
-    "ragged": (b"a,y\n1,2\n1,2,3\n", "d.csv, line 3 has 3 cell(s), the header has 2: complete it or take it out"),
+    "ragged": (b"a,y\n1,2\n1,2,3\n", "d.csv, line 3 has 3 cells, the header has 2: complete it or take it out"),
     "late text": (b"a,y\n" + b"1,2\n" * 3000 + b"n/k,2\n",
                   'column "a": "n/k" is not a number, and the first rows hold'),
     "binary": (b"\x7fELF\0\0\0\0\n\0", "is neither text nor Parquet, Arrow, Feather or NPZ"),
@@ -268,7 +268,7 @@ def test_hostile_files(content: bytes, message: str, tmp_path: Path, monkeypatch
 def test_the_row_of_a_wrong_length_is_found_far_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delimited, "_LONGEST", 1 << 12)
     path = text(tmp_path / "d.csv", b"a,y\n" + b"1,2\n" * 5000 + b"1\n" + b"1,2\n" * 5000)
-    assert "line 5002 has 1 cell(s), the header has 2" in refused(rows, path)
+    assert "line 5002 has 1 cell, the header has 2" in refused(rows, path)
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
@@ -565,8 +565,8 @@ MIXED = "city,when,a,y\noslo,2024-01-31,1,1\nrome,2024-02-01,,2\n,2024-02-01,3,4
 def test_text_columns_are_listed_with_the_option_that_encodes_them(tmp_path: Path) -> None:
     told = refused(rows, text(tmp_path / "d.csv", MIXED))
     assert "holds numbers but for" not in told
-    assert '1 column(s) hold text: "city"; turn each value into a 0/1 column with --encode onehot' in told
-    assert '1 column(s) hold dates: "when"; leave them out with --drop' in told
+    assert '1 column holds text: "city"; turn each value into a 0/1 column with --encode onehot' in told
+    assert '1 column holds dates: "when"; leave it out with --drop' in told
     assert "--encode one-hot is not one of onehot; did you mean" in refused(
         rows, tmp_path / "d.csv", encode="one-hot"
     )
@@ -574,7 +574,7 @@ def test_text_columns_are_listed_with_the_option_that_encodes_them(tmp_path: Pat
 
 def test_cells_that_spoil_a_column_of_numbers_are_named(tmp_path: Path) -> None:
     told = refused(rows, text(tmp_path / "d.csv", "a,b,y\n1,x1,1\n2,x2,2\nsold,x3,4\n5.5,x4,5\n"))
-    assert '2 column(s) hold text: "a", "b"' in told
+    assert '2 columns hold text: "a", "b"' in told
     assert told.endswith('"a" holds numbers but for "sold": correct these cells, or empty them and say --missing')
     for odd in ("1_000", "\u0661"):  # numbers to Python
         told = refused(rows, text(tmp_path / "u.csv", f"a,y\n1,1\n{odd},2\n3,3\n"))
@@ -667,7 +667,7 @@ def test_weights_must_count(tmp_path: Path) -> None:
 def test_a_decimal_comma_is_asked_for(tmp_path: Path) -> None:
     path = text(tmp_path / "d.csv", "a;b;y\n1,5;2;3\n2,5;3;1\n")
     told = refused(rows, path)
-    assert '1 column(s) hold text: "a"' in told and told.endswith("if the comma is its decimal point, say --decimal ,")
+    assert '1 column holds text: "a"' in told and told.endswith("if the comma is its decimal point, say --decimal ,")
     assert "not numbers; if the comma is its decimal point" in refused(rows, path, target="a")
     np.testing.assert_array_equal(rows(path, decimal=",").X, [[1.5, 2], [2.5, 3]])
     words = text(tmp_path / "w.csv", "a;y\nrome, italy;3\n1,5,2;1\nx1,5;2\n")
@@ -720,7 +720,7 @@ def test_every_type_of_text(kind: pa.DataType, tmp_path: Path) -> None:
 
 def test_bytes_are_no_text(tmp_path: Path) -> None:
     feather.write_feather(pa.table({"a": [b"x", b"\xff"], "y": [1.0, 2.0]}), tmp_path / "d.feather")
-    assert '1 column(s) hold bytes, lists or records: "a"; leave them out' in refused(rows, tmp_path / "d.feather")
+    assert '1 column holds bytes, lists or records: "a"; leave it out' in refused(rows, tmp_path / "d.feather")
 
 
 # Folders

@@ -22,7 +22,7 @@ from formulations.builders.quadratic import objective, penalty_parameters
 from formulations.builders.setting import PENALTIES, SIGNS, Setting, Value
 from formulations.data import Floats
 from formulations.equivalence import as_simplex, per_group, to_partls
-from formulations.errors import InvalidInput
+from formulations.errors import InvalidInput, counted
 from formulations.instance import Instance
 from formulations.signs import SignPattern
 
@@ -141,7 +141,8 @@ def _start(instance: Instance, start: Any) -> tuple[Floats, Floats]:
     if start is not None:
         given = SignPattern.of(start)
         if len(given) != instance.n_groups:
-            raise InvalidInput(f"start has {len(given)} value(s) but there are {instance.n_groups} group(s)")
+            groups = counted(instance.n_groups, "group")
+            raise InvalidInput(f"start has {counted(len(given), 'value')} but there are {groups}")
         signs = np.where(np.array(given.values) == 0, signs, given.values)
     return to_partls(np.abs(coef), signs, partition)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from formulations.errors import InvalidInput, listing, no_such_file, refuse
+from formulations.errors import InvalidInput, counted, listing, no_such_file, refuse
 from formulations.partition.placement import Groups
 
 Row = tuple[int, list[str]]  # (line number, cells)
@@ -110,7 +110,7 @@ def _check_rows(header: list[str], body: list[Row]) -> None:
     seen: dict[str, Row] = {}
     for line, row in body:
         if len(row) != len(header):
-            problems.append(f"line {line} has {len(row)} cell(s), the header has {len(header)}")
+            problems.append(f"line {line} has {counted(len(row), 'cell')}, the header has {len(header)}")
         elif not row[0]:
             problems.append(f"line {line} does not begin with the name of a column")
         elif row[0] in seen:

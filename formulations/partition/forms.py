@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.errors import InvalidInput, refuse
+from formulations.errors import InvalidInput, counted, refuse
 from formulations.partition.placement import FREE, Groups, Written, plain
 
 
@@ -75,7 +75,7 @@ def is_matrix(groups: Written, n_columns: int) -> bool:
         table = len(rows) == len(groups) == n_columns and len({len(row) for row in rows}) == 1
         return table and all(is_bit(cell) for row in rows for cell in row)
     if len(shape) == 2 and shape[0] != n_columns == shape[1]:
-        raise InvalidInput(f"the group matrix has {shape[0]} row(s) for {n_columns} columns; transpose it")
+        raise InvalidInput(f"the group matrix has {counted(shape[0], 'row')} for {n_columns} columns; transpose it")
     return len(shape) == 2
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from formulations.errors import InvalidInput
+from formulations.errors import InvalidInput, counted
 from formulations.partition import Partition
 
 SIGN_WORDS = {"+": 1, "-": -1, "plus": 1, "minus": -1, "positive": 1, "negative": -1, "free": 0, "0": 0, "": 0}
@@ -23,7 +23,8 @@ def given_signs(signs: Any, partition: Partition) -> list[int]:
     else:
         given = list(signs) if isinstance(signs, Iterable) else [signs]
         if len(given) != partition.n_groups:
-            raise InvalidInput(f"signs has {len(given)} value(s) but there are {partition.n_groups} group(s)")
+            groups = counted(partition.n_groups, "group")
+            raise InvalidInput(f"signs has {counted(len(given), 'value')} but there are {groups}")
         pairs = [(k, _sign(f"signs[{k}]", value)) for k, value in enumerate(given)]
     for k, sign in pairs:
         if values[k] and sign and sign != values[k]:

@@ -223,7 +223,7 @@ class Partition:
         if not self.ordered:
             raise InvalidInput(f"groups list columns by name, but the data has none; {NAME_THEM}")
         if self.n_columns != extent.n:
-            raise InvalidInput(f"the groups cover {self.n_columns} column(s) but the data has {extent.n}")
+            raise InvalidInput(f"the groups cover {counted(self.n_columns, 'column')} but the data has {extent.n}")
         return replace(self, columns=extent.names or self.columns)
 
     @property

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.errors import InvalidInput, listing, refuse, suggestion
+from formulations.errors import InvalidInput, counted, listing, refuse, suggestion
 
 Written = Any  # a value as the user wrote it, of any type until it is checked
 Groups = list[tuple[str, list[Any]]]  # (group name, its columns as names or positions), in group order
@@ -37,7 +37,8 @@ class Extent:
             return cls(int(n_columns or 0))
         names = tuple(plain(name) for name in columns)
         if n_columns is not None and len(names) != n_columns:
-            raise InvalidInput(f"columns has {len(names)} name(s) but there are {n_columns} column(s)")
+            wanted = counted(n_columns, "column")
+            raise InvalidInput(f"columns has {counted(len(names), 'name')} but there are {wanted}")
         if all(isinstance(name, str) for name in names):
             return cls(len(names), names)
         if names == tuple(range(len(names))):

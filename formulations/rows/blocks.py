@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.data import Floats, as_numbers, column_names, refuse_other_kinds
-from formulations.errors import InvalidInput
+from formulations.errors import InvalidInput, counted
 from formulations.kinds import NUMBERS, OBJECTS, kind_of, refuse_array, refuse_columns
 from formulations.rows.equivalent_rows import Chunk, EquivalentRows, Moments
 from formulations.rows.parquet import parquet_blocks
@@ -103,7 +103,7 @@ class _Folded:
                     f"{what} values: {told}{more} (of {self.n_rows:,} rows): impute or drop missing and infinite values"
                 )
         if self.negative:
-            raise InvalidInput(f"sample_weight is negative in {self.negative:,} row(s): weights must be >= 0")
+            raise InvalidInput(f"sample_weight is negative in {counted(self.negative, 'row')}: weights must be >= 0")
 
 
 def _fold_block(block: tuple[Any, Any, Any]) -> _Folded:
@@ -113,7 +113,8 @@ def _fold_block(block: tuple[Any, Any, Any]) -> _Folded:
     X, y, weights = loaded(block)
     for part, name in ((y, "y"), (weights, "sample_weight")):
         if part is not None and len(part) != len(X):
-            raise InvalidInput(f"a block of {name} has {len(part)} value(s) but that of X has {len(X)} row(s)")
+            values, rows = counted(len(part), "value"), counted(len(X), "row")
+            raise InvalidInput(f"a block of {name} has {values} but that of X has {rows}")
     parts = [X, y[:, None] if y.ndim == 1 else y, *([] if weights is None else [weights.reshape(len(X), 1)])]
     missing = np.concatenate([_count(np.isnan, part) for part in parts])
     infinite = np.concatenate([_count(np.isinf, part) for part in parts])
@@ -236,7 +237,8 @@ def _beside(values: Any, name: str, X: Any, X_blocks: list[Any]) -> list[Any]:
             values = values.rechunk({0: X.chunks[0]})
         blocks = _blocks(values)
         if len(blocks) != len(X_blocks):
-            raise InvalidInput(f"{name} has {len(blocks)} block(s) but X has {len(X_blocks)}: repartition one of them")
+            told = f"{name} has {counted(len(blocks), 'block')} but X has {len(X_blocks)}"
+            raise InvalidInput(f"{told}: repartition one of them")
         return blocks
     lengths = _dask().compute(*[_dask().delayed(n_rows_of)(block) for block in X_blocks])
     _refuse_length(name, len(values), sum(lengths))
@@ -250,4 +252,4 @@ def n_rows_of(part: Any) -> int:
 
 def _refuse_length(name: str, length: int, n_rows: int) -> None:
     if length != n_rows:
-        raise InvalidInput(f"{name} has {length} value(s) but X has {n_rows} row(s)")
+        raise InvalidInput(f"{name} has {counted(length, 'value')} but X has {counted(n_rows, 'row')}")

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.data import Floats
-from formulations.errors import InvalidInput
+from formulations.errors import InvalidInput, counted
 from formulations.rows.fold import fold
 from formulations.rows.free_block import FreeBlock, eliminate
 from formulations.rows.least_squares import LeastSquares
@@ -126,7 +126,8 @@ class Reduction:
         if len(pattern) == self.problem.n_groups < self.n_groups:
             pattern = SignPattern((*pattern, 0))
         if len(pattern) != self.n_groups:
-            raise InvalidInput(f"signs has {len(pattern)} value(s) but there are {self.problem.n_groups} group(s)")
+            groups = counted(self.problem.n_groups, "group")
+            raise InvalidInput(f"signs has {counted(len(pattern), 'value')} but there are {groups}")
         return pattern.per_column(self.labels)
 
     @property

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-from formulations.errors import InvalidInput
+from formulations.errors import InvalidInput, listing
 from formulations.partition.files import read_file
 from formulations.partition.placement import Extent, Groups, problems_with
 from partls.cli.grouping import in_codes, remaining
 from partls.cli.preparation import Preparation
-from partls.cli.prepare import HOLDS, levels_of
+from partls.cli.prepare import HOLDS, holding, levels_of, pronoun
 from partls.cli.tables import Table
 
 
@@ -36,17 +36,21 @@ def examined(file: Path, table: Table, columns: tuple[str, ...], *, left_out: se
 
 
 def wrong_kinds(table: Table, columns: Sequence[str], *, encode: str | None) -> list[str]:
-    """Return a line for each column that holds no numbers."""
+    """Return a line for each kind of column that holds no numbers."""
     allowed = ("number", "text") if encode else ("number",)
-    return [
-        f'column "{name}" holds {HOLDS[kind]}: leave it out with --drop "{name}"'
-        if kind != "text" else f'column "{name}" holds text: use --encode onehot, in the fit too, or --drop "{name}"'
-        for name, kind in table.kinds.items() if name in columns and kind not in allowed
-    ]
+    found: dict[str, list[str]] = {}
+    for name in columns:
+        if table.kinds[name] not in allowed:
+            found.setdefault(table.kinds[name], []).append(name)
+    lines = []
+    for kind, names in found.items():
+        encoding = "use --encode onehot, in the fit too, or " if kind == "text" else ""
+        lines.append(f"{holding(names, HOLDS[kind])}: {encoding}leave {pronoun(names)} out with --drop")
+    return lines
 
 
 def without_group(coded: Preparation, groups: Groups, *, named_target: bool) -> list[str]:
-    """Return a line for each column in no group, with the group it would go to by its name.
+    """Return the columns in no group: those for which a group suggests itself, and one line for all others.
 
     A text column none of whose codes is in a group is told as one.
     """
@@ -57,14 +61,22 @@ def without_group(coded: Preparation, groups: Groups, *, named_target: bool) -> 
                 owner |= {coded.columns[j]: name for j in extent.find(member)}
             except InvalidInput:
                 continue  # told already
-    lines = []
+    lines, columns, codes = [], list[str](), list[str]()
     for feature in coded.features:
         loose = [code for code in coded.codes(feature) if code not in owner]
         whole = len(loose) == len(coded.codes(feature))
         for column in [feature] if whole and loose else loose:
             near = get_close_matches(column, owner, n=1)
-            hint = f'add it to "{owner[near[0]]}", which has "{near[0]}"' if near else "add it to a group"
-            out = f', or leave it out with --drop "{column}"' if whole else f'; it is a value of "{feature}"'
-            also = "" if named_target or not whole else f', or, if it is the target, say --target "{column}"'
-            lines.append(f'column "{column}" is in no group: {hint}{out}{also}')
+            if near:
+                lines.append(f'column "{column}" is in no group: add it to "{owner[near[0]]}", which has "{near[0]}"')
+            else:
+                (columns if whole else codes).append(column)
+    target = "" if named_target else ", or name the target with --target"
+    if columns:
+        it = pronoun(columns)
+        remedy = f"add {it} to a group, or leave {it} out with --drop{target}"
+        lines.append(f"in no group: {listing(columns, limit=20)}: {remedy}")
+    if codes:
+        told = f"in no group, but values of text columns: {listing(codes, limit=20)}"
+        lines.append(f"{told}: add {pronoun(codes)} to a group")
     return lines

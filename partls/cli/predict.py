@@ -80,7 +80,7 @@ def _require_columns(table: Table, loaded: ModelFile) -> None:
     missing = [name for name in loaded.preparation.features if name not in table.kinds]
     if missing:
         hint = suggestion(missing[0], table.columns)
-        raise InvalidInput(f"{table.path} lacks the column(s) {listing(missing)}, which the model needs{hint}")
+        raise InvalidInput(f"{table.path} lacks {listing(missing)}, which the model needs{hint}")
     text = [
         name for name in loaded.preparation.features
         if table.kinds[name] != "number" and name not in loaded.preparation.levels

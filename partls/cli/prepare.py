@@ -7,7 +7,7 @@ from contextlib import closing
 
 import numpy as np
 
-from formulations.errors import InvalidInput, listing
+from formulations.errors import InvalidInput, listing, refuse
 from partls.cli.batch_columns import numbers, spelled
 from partls.cli.missing_values import Gaps
 from partls.cli.preparation import MISSING, NO_VALUE, Preparation
@@ -56,8 +56,8 @@ def _refuse_kinds(table: Table, features: Iterable[str], encode: str | None) -> 
     problems = []
     if "text" in kinds and encode is None:
         problems.append(
-            f"{len(kinds['text'])} column(s) hold text: {listing(kinds['text'], limit=20)}; turn each value into a 0/1 "
-            f"column with --encode onehot, or leave them out with --drop{table.hint}"
+            f"{holding(kinds['text'], 'text')}; turn each value into a 0/1 column with --encode onehot, or leave "
+            f"{pronoun(kinds['text'])} out with --drop{table.hint}"
         )
         problems += [
             f'"{name}" holds numbers but for {listing(odd)}: correct these cells, or empty them and say --missing'
@@ -65,10 +65,19 @@ def _refuse_kinds(table: Table, features: Iterable[str], encode: str | None) -> 
         ]
     for kind in HOLDS:
         if kind in kinds and kind != "text":
-            told = listing(kinds[kind], limit=20)
-            problems.append(f"{len(kinds[kind])} column(s) hold {HOLDS[kind]}: {told}; leave them out with --drop")
-    if problems:
-        raise InvalidInput(f"{table.path}: " + "\n".join(problems))
+            problems.append(f"{holding(kinds[kind], HOLDS[kind])}; leave {pronoun(kinds[kind])} out with --drop")
+    refuse(problems, table.path)
+
+
+def holding(names: Sequence[str], what: str) -> str:
+    """Return that these columns hold something that is no number."""
+    columns = "1 column holds" if len(names) == 1 else f"{len(names):,} columns hold"
+    return f"{columns} {what}: {listing(names, limit=20)}"
+
+
+def pronoun(names: Sequence[str]) -> str:
+    """Return the word that stands for these columns."""
+    return "it" if len(names) == 1 else "them"
 
 
 def _almost_numbers(table: Table, columns: Sequence[str]) -> dict[str, list[str]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from formulations.errors import InvalidInput, listing
+from formulations.errors import InvalidInput, counted, listing
 
 
 def parsed(path: Path) -> Any:
@@ -66,7 +66,8 @@ class Checked:
         """Return a member that is a list of so many finite numbers."""
         values = self.get(key, list)
         if len(values) != length:
-            raise InvalidInput(f'"{key}" in {self.place} has {len(values)} value(s) instead of {length}')
+            found = counted(len(values), "value")
+            raise InvalidInput(f'"{key}" in {self.place} has {found} instead of {length}')
         return [_finite(value, f'"{key}", value {i} in {self.place}') for i, value in enumerate(values)]
 
     def strings(self, key: str) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.linear_model import LinearRegression
 from sklearn.utils.validation import check_is_fitted
 
-from formulations.errors import InvalidInput
+from formulations.errors import InvalidInput, counted
 from formulations.instance import Instance
 from partls import explain
 from partls.estimators.linear_regression import to_linear_regression
@@ -146,5 +146,6 @@ class ExplanationMixin:
         if output is None and n_targets == 1:
             return 0
         if output is None or isinstance(output, bool) or output not in range(n_targets):
-            raise InvalidInput(f"output={output!r}: the model has {n_targets} target(s), counted from 0; name one")
+            targets = counted(n_targets, "target")
+            raise InvalidInput(f"output={output!r}: the model has {targets}, counted from 0; name one")
         return int(output)

@@ -40,7 +40,7 @@ from typing import Any
 import numpy as np
 
 from formulations.equivalence import from_coef
-from formulations.errors import InvalidInput
+from formulations.errors import InvalidInput, counted
 from formulations.partition import Partition
 from partls.estimators.checked_json import Checked, parsed
 from partls.estimators.saved_settings import checked_settings, settings_of
@@ -134,7 +134,7 @@ def _read(document: Checked) -> SavedModel:
         raise InvalidInput("the hash of the training data's shape and columns does not fit its columns")
     several, listed = document.get("several_targets", bool), document.get("targets", list)
     if not listed or (not several and len(listed) > 1):
-        raise InvalidInput(f"it has {len(listed)} target(s)")
+        raise InvalidInput(f"it has {counted(len(listed), 'target')}")
     targets = [Checked(target, f"target {k}") for k, target in enumerate(listed)]
     fitted = [_fitted(target, partition) for target in targets]
     facts = tuple(_facts(target, partition, n_rows) for target in targets)

@@ -307,7 +307,7 @@ class PartLSRegressor(ExplanationMixin, ProofMixin, CallbackSupport, MultiOutput
         missing = [name for name in fitted if name not in given]
         unknown = [name for name in names if name not in known]
         if missing:
-            raise InvalidInput(f"X lacks the column(s) {listing(missing)}, which the model was fitted with")
+            raise InvalidInput(f"X lacks {listing(missing)}, which the model was fitted with")
         if unknown or len(names) > len(fitted):
             what = listing(unknown) if unknown else "a name twice"
             raise InvalidInput(f"X has {what}, unseen at fit time: leave the columns out that the model does not know")

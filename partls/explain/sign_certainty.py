@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from formulations.errors import counted
 from formulations.rounding import Rounded, rounded
 from formulations.signs import SignPattern
 from partls.explain.report import EXACT_FIT, SIGN, Report, name, number, percent, table
@@ -79,10 +80,10 @@ class SignCertainty(Report):
         return [f"{EXACT_FIT}: an increase is no share of its objective", ""] if self.exact_fit else []
 
     def _count(self) -> str:
-        counted = f"{len(self.near_ties)} sign pattern(s)"
+        patterns = counted(len(self.near_ties), "sign pattern")
         if self.exact_fit:
-            return f"{counted} with an exact fit (up to rounding)"
-        return f"{counted} within {percent(self.within)} of the optimum"
+            return f"{patterns} with an exact fit (up to rounding)"
+        return f"{patterns} within {percent(self.within)} of the optimum"
 
     def _cost(self, row: FlippedGroup | NearTie, most: str = "") -> list[str]:
         """Return the objective and its increase, as a share only of an objective that is more than rounding."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from formulations.errors import counted
 from formulations.tolerances import OPTIMAL_GAP
 from partls.explain.report import EXACT_FIT, ONE_OF_MANY
 from partls.result import Result, Status, target_size
@@ -80,7 +81,8 @@ def _meets(result: Result) -> str:
 def _audit(result: Result) -> str:
     audit = result.audit()
     outcome = "Audit passed" if audit.passed else "Audit FAILED"
-    broken = f"{audit.sign_violations} coefficient(s) break their sign" if audit.sign_violations else "every sign holds"
+    wrong = counted(audit.sign_violations, "coefficient")
+    broken = f"{wrong} of the wrong sign" if audit.sign_violations else "every sign holds"
     return (
         f"{outcome}: recomputed from the data, the objective agrees to {max(audit.objective_error, 1e-16):.0e}, the "
         f"conditions of optimality hold to {max(audit.kkt_residual, 1e-16):.0e}, and {broken}."

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.errors import InvalidInput, listing
+from formulations.errors import InvalidInput, counted, listing
 from partls.cli.tables.table import BATCH_ROWS, Table, largest_unpacked
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ class ArrayTable(Table):
         lengths = {name: len(column) for name, column in pairs}
         n_rows = next(iter(lengths.values()), 0)
         if odd := [name for name, length in lengths.items() if length != n_rows]:
-            told = f'"{pairs[0][0]}" has {n_rows} row(s), "{odd[0]}" has {lengths[odd[0]]}'
+            rows = counted(n_rows, "row")
+            told = f'"{pairs[0][0]}" has {rows}, "{odd[0]}" has {lengths[odd[0]]}'
             raise InvalidInput(f"{path}: the arrays differ in length: {told}")
         super().__init__(path, [(name, _kind(column)) for name, column in pairs], n_rows)
         self._arrays = dict(pairs)
@@ -59,7 +60,8 @@ def _columns(path: str, key: str, array: NDArray[Any], names: NDArray[Any] | Non
         raise InvalidInput(f'{path}: the array "{key}" has {array.ndim} dimensions; a column has one, a table two')
     called = [f"{key}{j}" for j in range(array.shape[1])] if names is None else [str(name) for name in names]
     if len(called) != array.shape[1]:
-        raise InvalidInput(f'{path}: "columns" has {len(called)} name(s) for the {array.shape[1]} column(s) of "{key}"')
+        called_as, columns = counted(len(called), "name"), counted(array.shape[1], "column")
+        raise InvalidInput(f'{path}: "columns" has {called_as} for the {columns} of "{key}"')
     return [(name, array[:, j]) for j, name in enumerate(called)]
 
 

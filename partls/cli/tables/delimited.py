@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from formulations.errors import InvalidInput
+from formulations.errors import InvalidInput, counted
 from formulations.rows.arrow import reaches
 from formulations.whole_numbers import EXACT, refuse_rounded
 from partls.cli.tables.spelling import (
@@ -249,7 +249,7 @@ class DelimitedTable(Table):
             )
         if found := re.search(r"Expected (\d+) columns, got (\d+)", text):
             return InvalidInput(
-                f"{self.path}, {self._ragged_row()} has {found[2]} cell(s), the header has {found[1]}: "
+                f"{self.path}, {self._ragged_row()} has {counted(int(found[2]), 'cell')}, the header has {found[1]}: "
                 "complete it or take it out"
             )
         if found := re.search(r"column #(\d+): .*?invalid value '(.{0,40})", text, re.DOTALL):
