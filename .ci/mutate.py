@@ -58,6 +58,11 @@ WIDER: dict[Choice, Choice] = {SEARCH: WHOLE_SEARCH, PROOF: (*PROOFS, "not comma
 CREW: Choice = ("tests/test_executors.py", "not processes and not killed and not time_is_up and not ctrl and not slow")
 THREADS: Choice = ("tests/test_faults.py", "tests/test_limits.py", "(hangs and not program) or threads or stopped")
 STARTS: Choice = ("tests/test_alternating.py", "test")
+BACKENDS: Choice = ("tests/test_backends.py", "test")
+PATTERNS: Choice = (
+    "tests/test_enumeration.py", "tests/test_limits.py", "tests/test_options.py", "tests/test_exact.py",
+    "oracle or best or solved_again or known or bound_is or time or patterns or enumerat or keep",
+)
 AREAS: dict[str, Choice] = {  # what is mutated, and the tests that have to notice
     "formulations/equivalence.py": ("tests/test_equivalence.py", "test"),
     "formulations/rows/residual.py": ("tests/test_residual.py", "tests/test_numerics.py", "test"),
@@ -72,10 +77,13 @@ AREAS: dict[str, Choice] = {  # what is mutated, and the tests that have to noti
     "relaxations/safe/lift.py": ("tests/test_lift_bounds.py", "test"),
     "relaxations/safe/perspective.py": ("tests/test_perspective_bounds.py", "test"),
     "partls/strategies/branch_and_bound.py": SEARCH,
-    "partls/strategies/enumeration.py": (
-        "tests/test_enumeration.py", "tests/test_limits.py", "tests/test_options.py", "tests/test_exact.py",
-        "oracle or best or solved_again or known or bound_is or time or patterns or enumerat or keep",
-    ),
+    "partls/strategies/enumeration.py": PATTERNS,
+    "partls/strategies/pattern_solver.py": PATTERNS,
+    "partls/strategies/kernel_patterns.py": PATTERNS,
+    "partls/strategies/factored_patterns.py": PATTERNS,
+    "partls/strategies/kept_solutions.py": PATTERNS,
+    "partls/strategies/conic_patterns.py": BACKENDS,
+    "partls/strategies/conic_halves.py": BACKENDS,
     "partls/runtime/interrupts.py": (
         "tests/test_interrupts.py", "tests/test_limits.py", "tests/test_alternating.py",
         "press or call or program or thread or solver or waiting or interrupt or dropped or resamples",
@@ -95,7 +103,7 @@ AREAS: dict[str, Choice] = {  # what is mutated, and the tests that have to noti
     "partls/search/window.py": CREW,
     "partls/runtime/daemon_threads.py": THREADS,
     "partls/strategies/halves.py": STARTS,
-    "partls/strategies/simplex_halves.py": STARTS,
+    "partls/strategies/alternation.py": STARTS,
     "partls/strategies/starts.py": STARTS,
     "partls/verification/verifier.py": PROOF,
     "partls/verification/exact_bounds.py": PROOF,

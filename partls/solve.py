@@ -84,7 +84,7 @@ def solve(
         Options of the strategies, where ``method`` is a name: those of ``BranchAndBound`` (``relaxation``,
         ``branching``, ``search``, ``node_limit``, ``executor``, ``checkpoint``, ``checkpoint_interval``,
         ``max_open_nodes``), ``Enumeration`` (``keep``, ``max_groups``) and ``Alternating`` (``n_starts``, ``max_iter``,
-        ``tol``, ``starts``, ``halves``, ``polish``, ``trace``, ``relaxation``).
+        ``tol``, ``starts``, ``halves``, ``polish``, ``trace``, ``relaxation``). All three: ``backend``, ``solver``.
 
     Notes
     -----

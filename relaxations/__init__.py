@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from formulations.lazy import lazy_names
 from relaxations.active_set import ActiveSetRelaxation
 from relaxations.protocol import Bound, Bounder, BoundStatus, Relaxation
-from relaxations.registry import MEMBERS, as_relaxation, named
+from relaxations.registry import MEMBERS, as_relaxation, named, through_cvxpy
 
 if TYPE_CHECKING:
     from relaxations.comparison.compare import compare
@@ -43,6 +43,7 @@ __all__ = [
     "as_relaxation",
     "compare",
     "named",
+    "through_cvxpy",
 ]
 
 _LAZY = {

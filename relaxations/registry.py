@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import is_dataclass, replace
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 from formulations.errors import InvalidInput, suggestion
 from relaxations.protocol import Relaxation
@@ -36,3 +37,26 @@ def as_relaxation(relaxation: Any) -> Relaxation:
     if isinstance(relaxation, type) or not isinstance(relaxation, Relaxation):
         raise InvalidInput(f"relaxation={relaxation!r} is neither a name nor an object with name and prepare(instance)")
     return relaxation
+
+
+def through_cvxpy(relaxation: Any, solver: str | None = None) -> Relaxation:
+    """Return the relaxation as its builder states it, solved by a solver of CVXPY: the usual ones, or this one.
+
+    What the kernel computes otherwise, "active-set" and "strengthened", is the builder ``quadratic``.
+    """
+    from relaxations.active_set import ActiveSetRelaxation
+    from relaxations.conic.solvers import installed_solver
+    from relaxations.strengthened import StrengthenedRelaxation
+    from relaxations.unconstrained import UnconstrainedRelaxation
+
+    member: Relaxation = as_relaxation(relaxation)
+    if isinstance(member, ActiveSetRelaxation | StrengthenedRelaxation):
+        member = UnconstrainedRelaxation(strengthen=isinstance(member, StrengthenedRelaxation))
+    name = member.name
+    if hasattr(member, "members"):
+        raise InvalidInput(f'backend="cvxpy" does not reach into the policy "{name}": give its members solvers')
+    if solver is None:
+        return member
+    if not (is_dataclass(member) and hasattr(member, "solvers")):
+        raise InvalidInput(f'solver={solver!r} does not apply to the relaxation "{name}": it takes no solvers')
+    return cast(Relaxation, replace(cast(Any, member), solvers=(installed_solver(solver),)))

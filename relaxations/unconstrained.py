@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from formulations.builders.model import Model
 from formulations.builders.quadratic import quadratic
@@ -18,10 +17,6 @@ from relaxations.conic.backend import Backend
 from relaxations.conic.relaxation import ConicBounder, SafeBoundOf
 from relaxations.safe.least_squares import SafeBound
 from relaxations.safe.perspective import PerspectiveSafeBound
-
-# Of the target's norm: a solver's coefficient (columns have norm about 1) at its bound. Which are, the solver leaves
-# open: each reading of its point proves something, and the best proof counts.
-_ZEROS = (1e-8, 1e-6, 1e-5, 1e-4)
 
 
 @dataclass(frozen=True)
@@ -55,17 +50,7 @@ def _plain(reduction: Reduction) -> SafeBoundOf:
     """Return the safe bound of the sign-constrained least squares."""
     safe = SafeBound(reduction)
     size = float(reduction.z @ reduction.z) + reduction.rest
-
-    def safe_bound(model: Model, column_signs: NDArray[np.int8]) -> float:
-        v = np.asarray(model.coefficients.value, dtype=np.float64)
-
-        def proved(tiny: float) -> float:
-            at_zero = np.where(column_signs != 0, column_signs * v <= tiny, (np.abs(v) <= tiny) & (reduction.l1 > 0))
-            return safe.value(np.where(at_zero, 0.0, v), column_signs, size)
-
-        return max(proved(zero * float(np.sqrt(size))) for zero in _ZEROS)
-
-    return safe_bound
+    return lambda model, signs: safe.around(np.asarray(model.coefficients.value, dtype=np.float64), signs, size)
 
 
 def _strengthened(reduction: Reduction) -> SafeBoundOf:

@@ -26,7 +26,8 @@ from partls.estimators import regressor_cv as estimator_cv
 from partls.explain import stability
 from partls.explore.incumbents import hasty_incumbent
 from partls.prove.certificate import certify
-from partls.strategies import branch_and_bound, enumeration
+from partls.strategies import branch_and_bound
+from partls.strategies.pattern_solver import PatternSolver
 from relaxations import active_set, clock, kernel, sign_constrained
 from relaxations.conic import backend
 from relaxations.protocol import Bound
@@ -177,8 +178,8 @@ def test_compiled_search_that_is_stopped_returns_a_feasible_point(shape: str) ->
 def test_patterns_that_were_not_reached_count_for_nothing() -> None:
     instance = partls.Instance(*problem("tall"))
     with clock.until(-inf), pytest.raises(clock.OutOfTime):
-        enumeration.PatternSolver(instance.reduction, SignPattern.free(12))
-    solver = enumeration.PatternSolver(instance.reduction, SignPattern.free(12))
+        PatternSolver(instance.reduction, SignPattern.free(12))
+    solver = PatternSolver(instance.reduction, SignPattern.free(12))
     with clock.until(-inf):
         block = next(solver.blocks())
     assert (block.values == inf).all()

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import partls
-from partls.strategies import enumeration
-from partls.strategies.enumeration import PatternSolver
+from partls.strategies import pattern_solver
+from partls.strategies.pattern_solver import PatternSolver
 from tests.families import conditioned, correlated, reachable
 from tests.oracles import Oracle, brute_force
 from tests.strategies import Tiny
@@ -102,7 +102,7 @@ def test_the_best_the_few_best_and_all_are_those_of_the_oracle(make: Callable[[i
 def test_the_few_best_of_many_blocks_are_those_of_the_oracle(
     make: Callable[[int], Tiny], work: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(enumeration, "_BLOCK_WORK", work)
+    monkeypatch.setattr(pattern_solver, "_BLOCK_WORK", work)
     for seed in range(5):
         case = make(seed)
         oracle = brute_force(case.X, case.y, case.labels)
@@ -129,13 +129,13 @@ def test_every_bound_is_below_the_optimum_of_its_pattern(make: Callable[[int], T
 
 def test_only_what_may_be_kept_is_solved_again(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[object] = []
-    solve = enumeration.solve_pattern
+    solve = pattern_solver.solve_pattern
 
     def counted(*arguments: object) -> object:
         calls.append(arguments)
         return solve(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(enumeration, "solve_pattern", counted)
+    monkeypatch.setattr(pattern_solver, "solve_pattern", counted)
     case = wide(0, n_rows=60, n_columns=110, n_groups=8)
     solved_again = {}
     for keep in ("best", 5, "all"):

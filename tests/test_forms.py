@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
+import re
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
@@ -16,8 +17,9 @@ import pytest
 
 import formulations
 import formulations.builders
+import partls
 from formulations import Instance, Model, partls_b, perspective, quadratic, shor, shor_dual, split_dnn
-from formulations.builders.forms import FORMS, forms_table
+from formulations.builders.forms import FORMS, forms_table, strategies_table
 from tests.oracles import brute_force
 
 LABELS = (0, 1, 0, 2, 1)
@@ -137,5 +139,15 @@ def test_models_carry_the_form_of_the_table() -> None:
 
 
 def test_the_guide_has_the_table_of_today() -> None:
-    page = Path(__file__).resolve().parents[1] / "docs" / "theory" / "forms.md"
-    assert forms_table() in page.read_text(encoding="utf-8")
+    page = (Path(__file__).resolve().parents[1] / "docs" / "theory" / "forms.md").read_text(encoding="utf-8")
+    assert forms_table() in page
+    assert strategies_table() in page
+
+
+def test_the_strategies_named_beside_the_forms_can_be_made() -> None:
+    """Every expression of the table runs, and each strategy is named."""
+    names = {name: getattr(partls, name) for name in ("Alternating", "BranchAndBound", "Enumeration")}
+    calls = [call for form in FORMS for call in re.findall(r"`((?:Alternating|BranchAndBound|Enumeration)\(.*?\))`",
+                                                           form.strategy)]
+    assert {type(eval(call, dict(names))).__name__ for call in calls} == set(names)
+    assert {form.builder for form in FORMS if form.strategy.startswith("none")} == {"bilinear", "miqp"}

@@ -28,7 +28,7 @@ from partls.explore.compiled import CompiledExplorer
 from partls.runtime import progress
 from partls.search import dispatch, node_bound
 from partls.strategies import branch_and_bound
-from partls.strategies.enumeration import PatternSolver
+from partls.strategies.pattern_solver import PatternSolver
 from tests.families import FAMILIES, correlated, reachable
 from tests.strategies import Tiny
 from tests.tolerances import VANISHING

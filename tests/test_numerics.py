@@ -18,7 +18,7 @@ from partls.explore.branching import StrongBranching
 from partls.explore.compiled import CompiledExplorer
 from partls.explore.incumbents import solve_pattern
 from partls.explore.subtree import Incumbent, Subtree, Tolerances
-from partls.strategies.enumeration import PatternSolver
+from partls.strategies.pattern_solver import PatternSolver
 from relaxations import ActiveSetRelaxation, BoundStatus
 from relaxations.active_set import group_columns
 from relaxations.diagonal import group_rise, optimal_diagonal
@@ -266,7 +266,7 @@ def test_a_drifting_tableau_spoils_no_enumeration(drift: float) -> None:
         objectives, reduction = brute_force(case.X, case.y, case.labels).objectives, instance_of(case).reduction
         solver = PatternSolver(reduction, SignPattern.free(case.n_groups))
         next(solver.blocks())
-        solver._problem = spoilt(solver._problem, drift, seed)
+        solver.engine.problem = spoilt(solver.engine.problem, drift, seed)
         block = next(solver.blocks(coefs=True))
         truths = np.array([objectives[tuple(pattern)] for pattern in block.patterns.tolist()])
         bounds = np.where(np.isnan(block.certified), -np.inf, block.certified)  # NaN says itself that it is none

@@ -29,7 +29,7 @@ SOLVES: dict[str, dict[str, Any]] = {
     "bnb L1": {"method": "bnb", "penalty": "l1", "eta": 1.0},
     "enumerate": {"method": "enumerate"},
     "alternating nnls": {"method": "alternating", "random_state": 0},
-    "alternating simplex": {"method": "alternating", "halves": "simplex", "random_state": 0},
+    "alternating simplex": {"method": "alternating", "backend": "cvxpy", "random_state": 0},
 }
 
 

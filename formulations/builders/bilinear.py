@@ -38,6 +38,7 @@ FORM = Form(
     proves="an upper bound: a local optimum",
     solvers="UNO, through CVXPY 1.9's nonlinear interface",
     use="to see the printed problem; as a local method beside the alternation",
+    strategy='none: `bilinear(instance).solve()`',
 )
 _SILENT = {"logger": "SILENT"}
 

@@ -25,6 +25,8 @@ class Form:
         Solvers that CVXPY can hand it to.
     use
         When to choose it.
+    strategy
+        Which strategy of ``partls`` solves it, and how to ask for that.
     """
 
     name: str
@@ -36,3 +38,4 @@ class Form:
     proves: str
     solvers: str
     use: str
+    strategy: str

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from formulations.builders.bilinear import FORM as BILINEAR
 from formulations.builders.form import Form
 from formulations.builders.miqp import FORM as MIQP
@@ -21,8 +23,17 @@ FORMS: tuple[Form, ...] = (
 def forms_table() -> str:
     """Return the forms as a table in Markdown: what is printed, what is exact, then the bounds from weak to strong."""
     headers = ("form", "builder", "variables", "cone", "size", "what it proves", "solvers", "use it")
-    rows = [
+    return _table(headers, [
         (form.name, f"`{form.builder}`", form.variables, form.cone, form.size, form.proves, form.solvers, form.use)
         for form in FORMS
-    ]
-    return "\n".join("| " + " | ".join(row) + " |" for row in (headers, ("---",) * len(headers), *rows)) + "\n"
+    ])
+
+
+def strategies_table() -> str:
+    """Return which strategy composes each builder, as a table in Markdown."""
+    return _table(("builder", "strategy that composes it"), [(f"`{form.builder}`", form.strategy) for form in FORMS])
+
+
+def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = (headers, ["---"] * len(headers), *rows)
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"

@@ -40,6 +40,7 @@ FORM = Form(
     proves="the optimum, to the solver's tolerances",
     solvers="SCIP, Gurobi; not HiGHS, which solves no mixed-integer quadratic programs",
     use="to compare with other solvers of mixed-integer programs",
+    strategy='none: `miqp(instance).solve("SCIP")`',
 )
 
 

@@ -28,6 +28,7 @@ ALPHA_FIXED = Form(
     proves="an upper bound: the best point with these shares",
     solvers="CLARABEL, OSQP, SCS, DAQP, HIGHS, Gurobi",
     use="one half of the alternation",
+    strategy='`Alternating(backend="cvxpy")`: the beta half',
 )
 BETA_FIXED = Form(
     name="PartLS, beta fixed",
@@ -41,6 +42,7 @@ BETA_FIXED = Form(
     proves="an upper bound: the best point with these effects",
     solvers="CLARABEL, OSQP, SCS, DAQP, HIGHS, Gurobi",
     use="the other half of the alternation",
+    strategy='`Alternating(backend="cvxpy")`: the alpha half',
 )
 
 

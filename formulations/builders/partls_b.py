@@ -28,6 +28,7 @@ FORM = Form(
     proves="the optimum under the signs b: an upper bound; the optimum is the least of 2^K",
     solvers="CLARABEL, OSQP, SCS, DAQP, HIGHS, Gurobi",
     use="enumeration; solving an answer again for its signs",
+    strategy='`Enumeration(backend="cvxpy")`; `Alternating(backend="cvxpy", halves="nnls")`',
 )
 
 

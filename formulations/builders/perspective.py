@@ -35,6 +35,7 @@ FORM = Form(
     proves="a lower bound; the optimum once every group has a sign",
     solvers="CLARABEL, SCS, Gurobi",
     use="a strong bound at a node, where N > M",
+    strategy='`BranchAndBound(relaxation="perspective", backend="cvxpy")`',
 )
 
 

@@ -26,6 +26,7 @@ FORM = Form(
     proves="a lower bound; the optimum once every group has a sign",
     solvers="CLARABEL, OSQP, SCS, DAQP, HIGHS, Gurobi",
     use="the cheapest bound at a node",
+    strategy='`BranchAndBound(relaxation="active-set", backend="cvxpy")`, or `"unconstrained"`',
 )
 
 

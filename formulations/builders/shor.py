@@ -39,6 +39,7 @@ FORM = Form(
     proves="a lower bound, never below the perspective form's; the optimum once every group has a sign",
     solvers="CLARABEL, SCS",
     use="near the root of hard trees, to M of 60",
+    strategy='`BranchAndBound(relaxation="shor", backend="cvxpy")`',
 )
 
 

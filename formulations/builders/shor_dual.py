@@ -43,6 +43,7 @@ FORM = Form(
     proves="a lower bound from every feasible point; equal to the Shor SDP at its optimum",
     solvers="CLARABEL, SCS",
     use="to see what certifies a Shor bound",
+    strategy='`BranchAndBound(relaxation="shor", backend="cvxpy")`: what makes its bounds safe',
 )
 
 

@@ -29,6 +29,7 @@ FORM = Form(
     proves="the strongest lower bound here, exact at nearly every root that was tried",
     solvers="CLARABEL, SCS",
     use="where every other bound leaves a gap, and where N < M",
+    strategy='`BranchAndBound(relaxation="split-dnn", backend="cvxpy")`',
 )
 
 

@@ -28,11 +28,12 @@ from partls.search.checkpoint import Checkpoint
 from partls.search.plan import SearchPlan
 from partls.search.task import Outcome, SearchTask
 from partls.search.tree import TreeSearch
-from partls.strategies.option import documented, option
+from partls.strategies.option import backend_option, checked_backend, documented, option, solver_option
 from partls.strategies.strategy import Strategy
-from relaxations import as_relaxation, kernel
+from relaxations import as_relaxation, kernel, through_cvxpy
 from relaxations.active_set import ActiveSetRelaxation, GroupedProblem, group_columns
 from relaxations.clock import OutOfTime, until
+from relaxations.protocol import Relaxation
 
 SEARCHES = ("depth-first", "best-first")
 _NO_LOCAL_SEARCH = 12  # groups: smaller trees need no incumbent to start with
@@ -82,6 +83,8 @@ class BranchAndBound(Strategy):
         None, "Bounds the memory of best-first search: with more open subtrees than this, the search goes on "
         "depth-first.",
     )
+    backend: str = backend_option()
+    solver: str | None = solver_option()
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be meant."""
@@ -91,7 +94,8 @@ class BranchAndBound(Strategy):
         nonnegative("checkpoint_interval", self.checkpoint_interval)
         writable("checkpoint", self.checkpoint)
         branching_rule(self.branching)
-        as_relaxation(self.relaxation)
+        checked_backend(self.backend, self.solver)
+        _ = self.bound_by
         checked_executor(self.executor)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> BranchAndBound:
@@ -102,9 +106,15 @@ class BranchAndBound(Strategy):
             object.__setattr__(copied, one.name, deepcopy(getattr(self, one.name), memo))
         return copied
 
+    @property
+    def bound_by(self) -> Relaxation:
+        """The relaxation, as its backend has it."""
+        relaxation = as_relaxation(self.relaxation)
+        return relaxation if self.backend == "kernel" else through_cvxpy(relaxation, self.solver)
+
     def prepare(self) -> None:
         """Load the compiled search where it will run."""
-        if isinstance(as_relaxation(self.relaxation), ActiveSetRelaxation):
+        if isinstance(self.bound_by, ActiveSetRelaxation):
             _ = kernel.one_node, kernel.flips, kernel.walk
 
     def run(self, task: SearchTask) -> Outcome:
@@ -123,7 +133,7 @@ class BranchAndBound(Strategy):
 
     def _tree(self, task: SearchTask) -> TreeSearch | Outcome:
         """Return the tree to search, or the answer where a solution fits the data exactly."""
-        reduction, relaxation = task.instance.reduction, as_relaxation(self.relaxation)
+        reduction, relaxation = task.instance.reduction, self.bound_by
         size = float(reduction.z @ reduction.z) + reduction.rest
         tolerances = Tolerances(_PRUNE_SHARE * task.gap_tol, size)
         exact_fit = find_exact_fit(reduction, task.root, _EXACT_FIT * size, task.is_over)

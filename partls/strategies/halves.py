@@ -38,6 +38,14 @@ class Halves(Protocol):
         """Return the best point over the shares, for the beta of v."""
         ...
 
+    def solve_pattern(self, signs: SignPattern, start: Floats) -> Floats:
+        """Return the best point under complete signs."""
+        ...
+
+    def descend(self, v: Floats) -> Floats:
+        """Return a point that flipping the sign of no single group improves."""
+        ...
+
 
 class Split:
     """How a point splits into signs and shares; groups that are all zero are sent where the slope is steepest.
@@ -135,9 +143,9 @@ class NonnegativeHalves:
 
     def descend(self, v: Floats) -> Floats:
         """Return a point that flipping the sign of no single group improves."""
-        signs = self.split.signs(v)
         if not self._bounder.native or len(self._root.undecided) < len(self._root):
-            return self._descend_within(signs, v)
+            return flipped_while_it_pays(self, self.split, v)  # too few digits for the kernel, or signs that are given
+        signs = self.split.signs(v)
         problem, workspace = self._flipping
         best, bounds = np.zeros(len(v)), np.array([np.inf, np.inf])
         problem = problem._replace(stop=stop_flag(self._bounder.grouped.work))
@@ -151,17 +159,18 @@ class NonnegativeHalves:
         workspace = kernel.node.make_workspace(problem, levels=1)
         return problem, workspace
 
-    def _descend_within(self, signs: SignPattern, v: Floats) -> Floats:
-        """Do the same where only undecided groups may flip, or where the kernel has too few digits."""
-        value, improved = self.split.value(v), True
-        while improved:
-            improved = False
-            for k in self._root.undecided:
-                flipped = SignPattern((*signs.values[:k], -signs[k], *signs.values[k + 1 :]))
-                trial = self.solve_pattern(flipped, v)
-                if self.split.value(trial) < value * (1 - _WORTH):
-                    v, value, signs, improved = trial, self.split.value(trial), flipped, True
-        return v
+
+def flipped_while_it_pays(halves: Halves, split: Split, v: Floats) -> Floats:
+    """Return a point that flipping the sign of no single undecided group improves, one pattern solved after another."""
+    signs, value, improved = split.signs(v), split.value(v), True
+    while improved:
+        improved = False
+        for k in split.root.undecided:
+            flipped = SignPattern((*signs.values[:k], -signs[k], *signs.values[k + 1 :]))
+            trial = halves.solve_pattern(flipped, v)
+            if split.value(trial) < value * (1 - _WORTH):
+                v, value, signs, improved = trial, split.value(trial), flipped, True
+    return v
 
 
 def _least_squares(columns: Floats, target: Floats) -> Floats:

@@ -6,7 +6,11 @@ import textwrap
 from dataclasses import Field, field, fields
 from typing import Any, TypeVar
 
+from formulations.errors import InvalidInput
+from partls.runtime.options import chosen
+
 T = TypeVar("T")
+BACKENDS = ("kernel", "cvxpy")
 
 
 def option(default: Any, description: str, *, refusal: str = "") -> Any:
@@ -16,6 +20,31 @@ def option(default: Any, description: str, *, refusal: str = "") -> Any:
     it has no effect there.
     """
     return field(default=default, metadata={"description": description, "refusal": refusal})
+
+
+def backend_option() -> Any:
+    """Return the option that says who computes: the compiled kernel, or a solver on the builders' CVXPY problems."""
+    return option(
+        "kernel", 'Who solves the convex problems: the compiled "kernel", or "cvxpy", a solver on the models of '
+        "``formulations``. Both solve the same problems and prove the same bounds.",
+    )
+
+
+def solver_option() -> Any:
+    """Return the option that names the solver of ``backend="cvxpy"``."""
+    return option(None, 'Solver for ``backend="cvxpy"``, such as "CLARABEL" or "OSQP"; default: CLARABEL, then SCS.')
+
+
+def checked_backend(backend: Any, solver: Any) -> None:
+    """Refuse a backend that there is not, and a solver that is not installed or has nothing to solve."""
+    chosen("backend", backend, BACKENDS)
+    if solver is None:
+        return
+    if backend != "cvxpy":
+        raise InvalidInput(f'solver={solver!r} needs backend="cvxpy": backend="{backend}" calls no solver')
+    from relaxations.conic.solvers import installed_solver
+
+    installed_solver(solver)
 
 
 def documented(strategy: type[T]) -> type[T]:

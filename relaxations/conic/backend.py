@@ -15,6 +15,7 @@ from formulations.builders.model import Model
 from formulations.errors import InvalidInput
 from formulations.signs import SignPattern
 from relaxations.clock import seconds_left
+from relaxations.conic.solvers import installed_solver
 from relaxations.protocol import BoundStatus
 
 # A relaxation of a feasible problem is feasible: an "infeasible" answer is a failure of the solver.
@@ -29,6 +30,7 @@ _MEANING = {
 # what the dual values leave open, so more than this buys nothing that can be measured.
 _ACCURACY: dict[str, dict[str, Any]] = {"SCS": {"eps_abs": 1e-7, "eps_rel": 1e-7, "max_iters": 20_000}}
 _TIME_LIMITS = {"CLARABEL": "time_limit", "SCS": "time_limit_secs"}
+_OUT_OF_REACH = "does not solve problems of this kind"
 _INTERRUPTED = -5  # in the words of SCS
 _ORDER = [BoundStatus.OPTIMAL, BoundStatus.UNBOUNDED, BoundStatus.INACCURATE, BoundStatus.FAILED]
 
@@ -73,12 +75,13 @@ class Backend:
     _compiled: dict[str, Model] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        installed: list[str] = cp.installed_solvers()  # type: ignore[no-untyped-call]
-        if missing := [name for name in self.solvers if name not in installed]:
-            raise InvalidInput(f"solver {missing[0]!r} is not installed; CVXPY has {', '.join(installed)}")
+        self.solvers = [installed_solver(name) for name in self.solvers]
 
     def solve(self, signs: SignPattern | None = None) -> Solved:
-        """Return the best of the attempts, stopping at the first that is optimal or proves unboundedness."""
+        """Return the best of the attempts, stopping at the first that is optimal or proves unboundedness.
+
+        Raises ``InvalidInput`` if no solver takes problems of this kind, such as a quadratic solver a semidefinite one.
+        """
         began = time.perf_counter()
         tried: list[tuple[BoundStatus, str, Model]] = []
         attempts: list[str] = []
@@ -90,6 +93,8 @@ class Backend:
             attempts.append(f"{solver}: {words}")
             if status in (BoundStatus.OPTIMAL, BoundStatus.UNBOUNDED):
                 break
+        if all(f": {_OUT_OF_REACH}" in line for line in attempts):
+            raise InvalidInput(_refusal(self.solvers[0], tried[0][2]))
         status, solver, model = min(tried, key=lambda attempt: _ORDER.index(attempt[0]))
         return Solved(model, status, solver, tuple(attempts), time.perf_counter() - began)
 
@@ -100,6 +105,12 @@ class Backend:
         if model.parameters:
             self._compiled[solver] = model
         return model
+
+
+def _refusal(solver: str, model: Model) -> str:
+    form = model.form
+    kind, others = ("", "") if form is None else (f" ({form.cone})", f"; those that do: {form.solvers}")
+    return f"solver {solver!r} does not solve problems of this kind, {model.name}{kind}{others}"
 
 
 def _time_limit(solver: str) -> dict[str, float]:
@@ -115,6 +126,11 @@ def _attempt(model: Model, solver: str, options: dict[str, Any]) -> tuple[BoundS
         variable.value = None  # what an earlier node left must not pass for this one's answer
     try:
         data, chain, inverse = problem.get_problem_data(solver, solver_opts=options)
+    except cp.error.SolverError as error:
+        return BoundStatus.FAILED, f"{_OUT_OF_REACH}: {error}"
+    except Exception as error:
+        return BoundStatus.FAILED, f"{type(error).__name__}: {error}"
+    try:
         raw = chain.solve_via_data(problem, data, warm_start=False, verbose=False, solver_opts=options)
         if solver == "SCS" and raw["info"]["status_val"] == _INTERRUPTED:
             signal.raise_signal(signal.SIGINT)  # it takes Ctrl-C for itself; whoever runs the search waits for it

@@ -23,6 +23,9 @@ from relaxations.clock import check, factorisation
 DEPENDENT_BOUND = 1e3  # times the target's norm: the coefficients considered when columns are dependent
 _COSTLY = 1e-11  # relative price of the infeasible part above which a point is refined
 _REFINEMENTS = 3
+# Of the target's norm: a solver's coefficient (columns have norm about 1) at its bound. Which are, the solver leaves
+# open: each reading of its point proves something, and the best proof counts.
+_ZEROS = (1e-8, 1e-6, 1e-5, 1e-4)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +69,17 @@ class SafeBound:
         if price > _COSTLY * abs(value):
             value = max(value, self._evaluate(self._refine(v), column_signs, upper, largest)[0])
         return value
+
+    def around(self, v: Floats, column_signs: NDArray[np.int8], upper: float) -> float:
+        """Return the best lower bound that a solver's point proves, whichever of its coefficients are meant as zero."""
+        size = float(np.sqrt(self.reduction.z @ self.reduction.z + self.reduction.rest))
+        decided = column_signs != 0
+
+        def proved(tiny: float) -> float:
+            at_zero = np.where(decided, column_signs * v <= tiny, (np.abs(v) <= tiny) & (self.reduction.l1 > 0))
+            return self.value(np.where(at_zero, 0.0, v), column_signs, upper)
+
+        return max(proved(zero * size) for zero in _ZEROS)
 
     def _evaluate(self, r: Any, signs: NDArray[np.int8], upper: float, largest: float) -> tuple[float, float]:
         """Return (safe bound, price of the infeasible part) of the dual vector r, in the precision of r."""
