@@ -45,6 +45,7 @@ class Answer:
     lower_bound: float = np.nan
     nodes: int | None = None
     notes: dict[str, Any] = field(default_factory=dict)
+    seconds: float | None = None  # of a run that was made elsewhere; what runs here is timed by the runner
 
 
 class MissingDataError(Exception):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks import table
+from benchmarks.machine import ELSEWHERE
 from benchmarks.registry import methods, studies
 from benchmarks.render import markdown_table, section
 
@@ -40,13 +41,13 @@ def _order() -> list[str]:
 def _head(tables: dict[str, list]) -> str:
     lines = []
     for name, rows in tables.items():
-        done = [row for row in rows if row["seconds"] is not None]
+        done = [row for row in rows if row["seconds"] is not None and row["machine"] != ELSEWHERE]
         faulty = [methods()[row["method"]].trusted for row in rows if row["faults"]]
         own, others = sum(faulty), len(faulty) - sum(faulty)
         cut = sum(row["status"] == "time limit" for row in rows)
         skipped = sum(row["status"] == "skipped" for row in rows)
         lines.append([f"[{TITLES.get(name, name)}]({name}.md)", len(done), cut, skipped, own, others])
-    machines = sorted({row["machine"] for rows in tables.values() for row in rows})
+    machines = sorted({row["machine"] for rows in tables.values() for row in rows} - {ELSEWHERE})
     text = (
         "Every figure comes from the tables in this folder, and every table from the command under it. The referee "
         "recomputes each objective from the raw data. `python -m benchmarks --full` makes everything again and goes on "

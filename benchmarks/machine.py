@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 PACKAGES = ("partls", "numpy", "scipy", "numba", "scikit-learn", "cvxpy", "gurobipy", "pyscipopt", "daqp")
+ELSEWHERE = "another machine, as published"  # stands where other rows have machine()
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 

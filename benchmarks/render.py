@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from benchmarks.machine import ELSEWHERE
 from benchmarks.table import Row
 
 TIMED_OUT = ("time limit",)
@@ -90,7 +91,7 @@ def section(title: str, *parts: str, command: str = "") -> str:
 
 def verdicts(rows: Sequence[Row], command: str) -> str:
     """Return the end of a page: how many runs there were, and every fault the referee found with them."""
-    done = [row for row in rows if row["seconds"] is not None]
+    done = [row for row in rows if row["seconds"] is not None and row["machine"] != ELSEWHERE]
     wrong = [row for row in rows if row["faults"] or row["status"] == "failed"]
     lines = [[row["case"], row["seed"], row["method"], row["status"], row["faults"] or row["reason"]] for row in wrong]
     table = markdown_table(("case", "seed", "method", "status", "fault"), lines) if lines else ""
@@ -99,7 +100,8 @@ def verdicts(rows: Sequence[Row], command: str) -> str:
 
 def head(title: str, text: str, rows: Sequence[Row]) -> str:
     """Return the top of a page: its title, what the figures are, and where and how quietly they were measured."""
-    machines, versions = (sorted({row[name] for row in rows}) for name in ("machine", "versions"))
+    made_here = [row for row in rows if row["machine"] != ELSEWHERE]
+    machines, versions = (sorted({row[name] for row in made_here}) for name in ("machine", "versions"))
     where = f"Machine: {'; '.join(machines)}. {'; '.join(versions)}. {_quietness(rows)}"
     return "\n\n".join([f"# {title}", text, where.rstrip()])
 

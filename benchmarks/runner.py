@@ -18,7 +18,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from benchmarks.contract import Answer, Method, MissingDataError, Problem
-from benchmarks.machine import machine, one_thread, peak_mb, reset_peak, resident_mb, versions
+from benchmarks.machine import ELSEWHERE, machine, one_thread, peak_mb, reset_peak, resident_mb, versions
 from benchmarks.referee import Entry, faults, score
 from benchmarks.registry import datasets, methods
 from benchmarks.table import Row, tidy
@@ -115,6 +115,9 @@ def measure(case: Case, run: Run, problem: Problem, seed: int, *, warm_up: bool)
     except Exception as error:  # a peer's failure is a result
         logger.debug("%s failed", run.method, exc_info=True)
         return row | {"status": "failed", "reason": f"{type(error).__name__}: {error}"}, Answer("failed")
+    if answer.seconds is not None:  # what was timed here is the reading of a file
+        row |= {"seconds": answer.seconds, "cpu_seconds": None, "resident_mb": None, "peak_mb": None, "repeats": 1,
+                "machine": ELSEWHERE, "versions": ""}
     notes = {key: value for key, value in answer.notes.items() if value == value}
     return row | {"status": answer.status, "nodes": answer.nodes, "notes": json.dumps(notes) if notes else ""}, answer
 

@@ -13,10 +13,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks.contract import MissingDataError
+from benchmarks import table
+from benchmarks.contract import MissingDataError, Problem
 from benchmarks.datasets import ames, facebook, limpet, superconductivity, year_prediction
+from benchmarks.machine import ELSEWHERE
 from benchmarks.original_files import DOWNLOAD, FOLDER
-from benchmarks.registry import datasets
+from benchmarks.registry import datasets, studies
 from benchmarks.runner import Case, Run, run_case
 
 ORIGINAL = {"superconductivity": superconductivity, "facebook": facebook, "year_prediction": year_prediction,
@@ -103,6 +105,103 @@ def test_limpet_pairs_descriptors_by_name(data, monkeypatch):
     for column, label in zip(problem.X.T, problem.labels, strict=True):
         j = int(np.flatnonzero((column == values[:6, :82].T).all(axis=1))[0])
         assert (labels == labels[j]).sum() == (problem.labels == label).sum()
+
+
+def test_limpet_pairs_by_position_as_published_if_asked(data, monkeypatch):
+    shrink(monkeypatch, limpet, 10, 82)
+    values = np.random.default_rng(0).uniform(size=(10, 83)).round(4)
+    names, labels = [f"d{i}" for i in range(82)], np.repeat(np.arange(6), [4, 22, 30, 6, 6, 14])
+    write(data / "limpet" / "data.csv", values, ",".join([*names, "y"]))
+    blocks = pd.DataFrame(np.eye(6, dtype=int)[labels], columns=[f"g{k}" for k in range(6)])
+    blocks.insert(0, "Descriptor", names[::-1])  # the first line names the last column
+    blocks.to_csv(data / "limpet" / "blocks.csv", index=False)
+    first = {as_published: datasets()["limpet"](0, as_published=as_published).X[:, 0] for as_published in (True, False)}
+    assert (first[True] == values[:6, 0]).all() and (first[False] == values[:6, 78]).all()
+
+
+def triangle_file(data, R: np.ndarray, sizes: list[int], name: str = "year_prediction") -> None:
+    (data / "triangles").mkdir(exist_ok=True)
+    np.savez(data / "triangles" / f"{name}.npz", R=R, groups=np.repeat(np.arange(len(sizes)), sizes))
+
+
+SIZES = [*year_prediction.GROUPS, 1]
+
+
+def test_a_triangle_has_the_objective_of_its_rows(data, monkeypatch):
+    """From the rows where they are here, otherwise from the file; the intercept is the last column."""
+    rng = np.random.default_rng(0)
+    values = np.column_stack([rng.integers(1950, 2010, 120), rng.normal(size=(120, 90)).round(4)])
+    R = np.linalg.qr(np.column_stack([values[:100, 1:], np.ones(100), values[:100, 0]]), mode="r")
+    triangle_file(data, R, SIZES)
+    from_file = datasets()["triangle"](0, name="year_prediction")
+    shrink(monkeypatch, year_prediction, 120, train=slice(0, 100), test=slice(100, 120))
+    write(data / "year_prediction" / "YearPredictionMSD.txt", values)
+    from_rows = datasets()["triangle"](0, name="year_prediction")
+    rows = datasets()["year_prediction"](0)
+    w = rng.normal(size=91)
+    expected = np.square(rows.X @ w[:90] + w[90] - rows.y).sum()
+    for problem in (from_file, from_rows):
+        assert problem.shape == (92, 91, 10) and not problem.fit_intercept
+        assert np.square(problem.X @ w - problem.y).sum() == pytest.approx(expected, rel=1e-4)  # six digits in the file
+    signs = np.where(rows.X.sum(axis=0) < 0, -1.0, 1.0)
+    divided = datasets()["triangle"](0, name="year_prediction", as_published=True)
+    sums = rows.X.sum(axis=0)
+    again = divided.X @ np.append(w[:90] * np.abs(sums), w[90]) - divided.y
+    turned = rows.X @ (w[:90] * signs) + w[90] - rows.y
+    assert (signs < 0).any() and np.square(again).sum() == pytest.approx(np.square(turned).sum(), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("R", "sizes", "message"),
+    [
+        (np.eye(5), SIZES, "no upper triangle of order 92"),
+        (np.ones((92, 92)), SIZES, "no upper triangle of order 92"),
+        (np.eye(92), [*[10] * 9, 1], "groups in year_prediction.npz are not blocks"),
+    ],
+)
+def test_a_triangle_that_is_none_is_refused(R, sizes, message, data):
+    triangle_file(data, R, sizes)
+    with pytest.raises(MissingDataError, match=message):
+        datasets()["triangle"](0, name="year_prediction")
+
+
+def test_a_missing_triangle_says_where_it_would_be(data):
+    with pytest.raises(MissingDataError, match=r"YearPredictionMSD.txt not found.*triangles/year_prediction.npz"):
+        datasets()["triangle"](0, name="year_prediction")
+    (data / "triangles").mkdir()
+    (data / "triangles" / "year_prediction.npz").write_text("no archive")
+    with pytest.raises(MissingDataError, match="holds no arrays R and groups"):
+        datasets()["triangle"](0, name="year_prediction")
+
+
+def published(data, stem: str, ends: list[float]) -> None:
+    (data / "published").mkdir(exist_ok=True)
+    best = np.minimum.accumulate(ends)
+    rows = [f"1.5,{1.5 * (i + 1)},{end},{least},0,0" for i, (end, least) in enumerate(zip(ends, best, strict=True))]
+    lines = ["Time,TimeCumulative,TrainObj,TrainBest,TestObj,TestBest", *rows]
+    (data / "published" / f"{stem}.csv").write_text("\n".join(lines) + "\n")
+
+
+def test_runs_of_the_authors_stand_beside_ours_with_their_own_time(data, monkeypatch):
+    problem = Problem(np.eye(4)[:, :3], np.array([1.0, -2.0, 3.0, 1.0]), np.array([0, 0, 1]))
+    monkeypatch.setattr("benchmarks.runner.datasets", lambda: {"small": lambda seed: problem})
+    published(data, "small-ALT-20", [np.sqrt(14.0), 3.5, np.sqrt(2.0)])  # the second is no pattern's
+    published(data, "small-OPT", [np.sqrt(2.0)])
+    runs = (Run("bnb"), Run("article_run", {"data": "small", "max_iter": 20}), Run("article_run", {"data": "small"}),
+            Run("article_run", {"data": "small", "max_iter": 100}))
+    (rows,) = run_case(Case("limpet-as-published", "small", {}, runs, seeds=1))
+    ours, alternating, exact, missing = rows
+    assert ours["objective"] == pytest.approx(2.0) and ours["machine"] != ELSEWHERE
+    assert (alternating["status"], alternating["seconds"], alternating["machine"]) == ("published", 4.5, ELSEWHERE)
+    assert alternating["claimed"] == pytest.approx(2.0) and alternating["objective"] is None
+    assert table.notes(alternating)["at_a_pattern"] == 2 and table.notes(exact)["at_a_pattern"] == 1
+    assert [round(value, 9) for _, value in table.notes(alternating)["trace"]] == [14.0, 12.25, 2.0, 2.0]
+    assert missing["status"] == "skipped" and "small-ALT-100.csv not in" in missing["reason"]
+    study = studies()["time_vs_objective"]
+    page = study.page(rows)
+    assert "| Limpet, article: PartLS-alt, T = 20 | 1.4142136 | 0 | 4.5 s | 2 of 3 |" in page
+    assert "1 runs, 0 with a fault" in page and ELSEWHERE not in page
+    assert set(study.figures(rows)) == {"curves", "article"}
 
 
 def test_ames_encodes_words_and_keeps_groups(data, monkeypatch):

@@ -22,7 +22,8 @@ from benchmarks.rational import exact_objective, nonnegative, normal_equations, 
 from benchmarks.referee import score
 from benchmarks.registry import datasets, methods, studies
 from benchmarks.runner import Case, Run, run_case, runs_of
-from benchmarks.studies._model_quality_page import PUBLISHED, best_of, better, errors, is_within
+from benchmarks.studies._model_quality_page import best_of, better, errors
+from benchmarks.studies._published_errors import TEST, TRAINING, is_within
 from tests.oracles import brute_force
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -109,9 +110,10 @@ def test_a_model_is_bold_only_if_it_beats_all_that_are_not():
 def test_the_committed_errors_on_artificial_data_are_the_published_ones():
     rows = [row for row in table.read(ROOT / "benchmarks/results/model_quality.csv") if row["case"] == "artificial"]
     found = errors(rows)
-    for name, published in PUBLISHED["artificial"].items():
-        test = [test for _, test in found[name].values()]
+    for name, published in TEST["artificial"].items():
+        train, test = np.array(list(found[name].values())).T
         assert len(test) == 100 and is_within(np.mean(test), *published), name
+        assert is_within(np.mean(train), *TRAINING["artificial"][name]), name
     assert "NO" not in studies()["model_quality"].page(rows)
 
 

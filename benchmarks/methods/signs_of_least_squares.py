@@ -1,8 +1,8 @@
 """Partitioned least squares with two groups found by least squares: the columns it gives a positive sign, and the rest.
 
-The paper's "P from LS" takes the signs of a fit of the training rows, which changes nothing: least squares is feasible.
-Its "P opt" takes them from all rows, those to predict included. That is a peek, and is meant to be: it stands for
-somebody who knows the right partition.
+The article's "P from LS" takes the signs of a fit of the training rows, which changes nothing: least squares is
+feasible. Its "P opt" takes them from all rows, those to predict included. That is a peek, and is meant to be: it stands
+for somebody who knows the right partition.
 """
 
 from __future__ import annotations
@@ -33,10 +33,11 @@ class SignsOfLeastSquares(Method):
             X, y = np.vstack([X, problem.X_test]), np.append(y, problem.y_test)
         design = np.column_stack([X, np.ones(len(y))]) if problem.fit_intercept else X
         positive = np.linalg.lstsq(design, y, rcond=None)[0][: X.shape[1]] >= 0
-        self._result = partls.solve(
-            problem.X, problem.y, positive.astype(int).tolist(), fit_intercept=problem.fit_intercept,
-            time_limit=self._time_limit,
+        # The estimator, which prefers short coefficients where many fit exactly: with fewer rows than columns.
+        model = partls.PartLSRegressor(
+            positive.astype(int).tolist(), fit_intercept=problem.fit_intercept, time_limit=self._time_limit
         )
+        self._result = model.fit(problem.X, problem.y).result_
 
     def answer(self) -> Answer:
         result = self._result

@@ -25,6 +25,11 @@ ORIGINAL = ("ames", "limpet", "facebook", "superconductivity", "year_prediction"
 def cases(quick: bool = False) -> list[Case]:
     """Return a case per data set; those whose files are not here become rows that say so."""
     full = [Case("artificial", "artificial", {}, RUNS, seeds=100)]
-    full += [Case(name, name, {"shuffled": True}, RUNS, seeds=100, time_limit=60) for name in ORIGINAL]
+    full += [_splits(name, name) for name in ORIGINAL]
+    full.insert(3, _splits("limpet-as-published", "limpet", as_published=True))
     draws = [Case(f"draw-{draw}", "artificial", {"draw": draw}, PUBLISHED_RUNS, seeds=20) for draw in DRAWS]
     return [replace(full[0], seeds=5), full[2]] if quick else [*full, *draws]
+
+
+def _splits(key: str, dataset: str, **settings: bool) -> Case:
+    return Case(key, dataset, {"shuffled": True, **settings}, RUNS, seeds=100, time_limit=60)
