@@ -19,7 +19,7 @@ from typer.testing import CliRunner, Result
 
 import partls
 from formulations.equivalence import from_coef
-from partls.cli import app
+from partls.cli import app, group_drafts
 from partls.result import Status
 from tests.oracles import brute_force
 from tests.test_limits import in_terminal
@@ -814,6 +814,62 @@ def test_drafts_find_what_belongs_together(folder: Path) -> None:
     assert "--by prefx is not one of correlation, prefix, column" in message(*init, "--by", "prefx")
     assert "--threshold 3.0 must be between 0 and 1" in message(*init, "--threshold", "3")
     assert "let the name end in .toml" in message(*init, "--out", "groups.csv")
+
+
+def test_a_draft_leaves_out_what_no_model_can_use_and_says_why(folder: Path) -> None:
+    rng = np.random.default_rng(3)
+    data = houses(60).drop(columns="times")
+    data.insert(0, "Id", rng.permutation(1000)[:60])
+    data["row"] = range(1, 61)
+    data["sold"] = pd.date_range("2020-01-01", periods=60).astype(str)
+    data["owner"] = [f"owner {j}" for j in range(60)]
+    data["town"] = ["oslo", "rome", "bern"] * 20
+    data["Month"] = rng.permutation(60)  # different whole numbers, but not called or ordered as identifiers are
+    data.to_csv("sales.csv", index=False)
+    assert run("groups", "init", "sales.csv", "--target", "price", "--out", "draft.toml").exit_code == 0
+    written = Path("draft.toml").read_text(encoding="utf-8")
+    draft = tomllib.loads(written)
+    assert draft["drop"] == ["Id", "row", "sold", "owner"]
+    for reason in ("Id: an identifier: a different whole number", "row: row numbers", "sold: dates",
+                   "owner: text with 60 different values in 60 rows"):
+        assert f"#   {reason}" in written
+    assert draft["encode"] == "onehot" and draft["groups"]["town"] == ["town"]
+    assert {"Month"} <= {column for members in draft["groups"].values() for column in members}
+    fitted = document("fit", "sales.csv", "--target", "price", "--groups", "draft.toml")
+    assert fitted["status"] == "OPTIMAL" and "town_oslo" in fitted["coef"] and "owner_owner 1" not in fitted["coef"]
+    assert run("groups", "check", "sales.csv", "draft.toml", "--target", "price").exit_code == 0
+    lines = written.replace('"owner"]', "]").replace("[groups]", '[groups]\nowner = ["owner"]')
+    Path("draft.toml").write_text(lines, encoding="utf-8")
+    warned = run("fit", "sales.csv", "--target", "price", "--groups", "draft.toml")
+    assert 'rows (60): "owner" (60)' in warned.stderr and warned.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(("line", "told"), [
+    ('drop = "Id"', 'drop is not a list of columns; write drop = ["column", ...]'),
+    ('encode = "dummies"', "encode = 'dummies' is not \"onehot\""),
+    ('drop = ["Idd"]', 'draft.toml, drop: houses.csv has no column "Idd"'),
+])
+def test_what_a_groups_file_says_besides_is_checked(line: str, told: str, folder: Path) -> None:
+    Path("draft.toml").write_text(line + "\n" + Path("groups.toml").read_text(encoding="utf-8"), encoding="utf-8")
+    said = message(*FIT[:5], "draft.toml", *FIT[6:])
+    assert told in said and said.count("\n") == 1
+
+
+@pytest.mark.parametrize(("columns", "name"), [
+    (["GarageCars", "GarageArea"], "Garage"), (["TotalBsmtSF", "BsmtFinSF1"], "Bsmt SF"), (["a", "b"], "like b"),
+    (["sea_1", "sea_2"], "sea"), (["area", "area_2"], "like b"), (["b"], "b"),
+])
+def test_a_draft_is_named_after_what_its_columns_share(columns: list[str], name: str) -> None:
+    assert group_drafts._name_of(columns, "b") == name
+
+
+def test_shares_of_unlike_units_are_told(folder: Path) -> None:
+    data = houses()
+    data["area"] *= 1000
+    data.to_csv("houses.csv", index=False)
+    assert 'the features of "size" differ more than 100-fold' in " ".join(run(*FIT).stdout.split())
+    assert "differ more than" not in run(*FIT, "--standardize").stdout
+    assert re.search(r"area <1%", run(*FIT).stdout)
 
 
 def test_check_tells_everything_at_once(folder: Path) -> None:

@@ -9,7 +9,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +26,17 @@ BITS = {"0": False, "1": True, "0.0": False, "1.0": True}
 
 @dataclass(frozen=True)
 class GroupFile:
-    """The groups of one file, every column it names, and whether it names them in the order of some data."""
+    """The groups of one file, every column it names, and whether it names them in the order of some data.
+
+    ``drop`` and ``encode``, which TOML alone has, are for the command line: columns of the table to leave out, and how
+    text becomes numbers.
+    """
 
     groups: Groups
     columns: tuple[str, ...]
     ordered: bool
+    drop: tuple[str, ...] = ()
+    encode: str | None = None
 
 
 def read_file(path: Path) -> GroupFile:
@@ -145,12 +151,17 @@ def _table_groups(names: list[str], body: list[Row]) -> Groups:
 def _read_toml(text: str) -> GroupFile:
     """Return the groups of a ``[groups]`` table whose entries are lists of column names."""
     try:
-        table = tomllib.loads(text).get("groups")
+        content = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"this is not valid TOML ({error})") from None
+    table, drop, encode = content.get("groups"), content.get("drop", []), content.get("encode")
     if not isinstance(table, dict):
         raise InvalidInput('there is no [groups] table; write [groups] and below it name = ["column", ...]')
-    return _listed(table.items(), "the [groups] table")
+    if not isinstance(drop, list) or not all(isinstance(name, str) for name in drop):
+        raise InvalidInput('drop is not a list of columns; write drop = ["column", ...]')
+    if encode not in (None, "onehot"):
+        raise InvalidInput(f'encode = {encode!r} is not "onehot"')
+    return replace(_listed(table.items(), "the [groups] table"), drop=tuple(drop), encode=encode)
 
 
 def _read_json(text: str) -> GroupFile:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.errors import InvalidInput, counted, listing, suggestion
-from formulations.partition.files import read_file
+from formulations.partition.files import GroupFile, read_file
 from formulations.partition.forms import (
     are_complete,
     is_matrix,
@@ -175,13 +175,15 @@ class Partition:
         return cls._of_rows(matrix_groups(array, names), Extent.of_rows(matrix), columns, ungrouped)
 
     @classmethod
-    def from_file(cls, path: str | os.PathLike[str], *, ungrouped: str = "error") -> Partition:
-        """Return the groups written in a UTF-8 file.
+    def from_file(cls, path: str | os.PathLike[str] | GroupFile, *, ungrouped: str = "error") -> Partition:
+        """Return the groups written in a UTF-8 file, or of a file that ``read_file`` has read.
 
         Either a table split by commas, semicolons or tabs: a 0/1 matrix (a header of group names, a column's
         name first in each row), or headed ``feature,group``; or TOML, with lists of names in [groups]; or JSON,
         ``{"name": ["column", ...]}``.
         """
+        if isinstance(path, GroupFile):
+            return cls._assemble(path.groups, Extent.of(path.columns), ungrouped, ordered=path.ordered)
         try:
             read = read_file(Path(path))
             return cls._assemble(read.groups, Extent.of(read.columns), ungrouped, ordered=read.ordered)

@@ -13,7 +13,7 @@ from formulations.errors import InvalidInput, counted
 from formulations.instance import Instance
 from formulations.partition import Partition
 from formulations.partition.placement import UNGROUPED
-from partls.cli.grouping import partition_of_file
+from partls.cli.grouping import GroupsFile
 from partls.cli.objective import Objective
 from partls.cli.output import say_to_people
 from partls.cli.preparation import MISSING, Preparation
@@ -120,13 +120,13 @@ class Columns:
         client its workers fold the rows.
         """
         chosen("ungrouped", self.ungrouped, UNGROUPED)
+        groups = GroupsFile.read(self.groups)
+        dropped = groups.dropped(table, self.drop)
         preparation = prepare(
-            table, target=self.target, weights=self.weights, drop=self.drop or [], encode=self.encode,
+            table, target=self.target, weights=self.weights, drop=dropped, encode=self.encode or groups.content.encode,
             missing=self.missing,
         )
-        grouped = partition_of_file(
-            self.groups, preparation, dropped=self.drop or (), ungrouped=self.ungrouped
-        )
+        grouped = groups.partition(preparation, dropped=dropped, ungrouped=self.ungrouped)
         if objective is not None:
             objective.of(grouped)
         rows = read(

@@ -35,6 +35,7 @@ from partls.cli.output import (
 from partls.cli.output_paths import check_places
 from partls.cli.proof_data import ProofData
 from partls.cli.training_data import TrainingData
+from partls.cli.unlike_scales import unlike_scales
 from partls.explain.report import EXACT_FIT, ONE_OF_MANY
 from partls.result import PROVEN, Result, Status
 from partls.runtime.options import chosen, nonnegative, thread_count
@@ -184,6 +185,8 @@ def fit(
         else:
             _show(model, rows, units, search.gap)
             _note(either)
+            if told := unlike_scales(problem.partition, rows):
+                show(Text(harmless(told)))
     written = _write(model, problem, output, f"What explains {columns.target}{units}", columns.target, search)
     code = exit_code(model.status_, model.gap_, search.gap)
     if code:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,12 +14,58 @@ from partls.cli.training_data import TrainingData
 DRAFTS = ("correlation", "prefix", "column")
 
 
-def by_column(columns: Iterable[str]) -> dict[str, list[str]]:
+@dataclass(frozen=True)
+class Draft:
+    """Groups to edit.
+
+    Attributes
+    ----------
+    groups
+        The columns of each group.
+    reasons
+        Why a group has the columns it has, where that is not plain from its name.
+    left_out
+        Columns in no group, each with the reason.
+    encode
+        Whether some columns are text, which the fit encodes.
+    """
+
+    groups: Mapping[str, Sequence[str]]
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    encode: bool = False
+
+    def as_toml(self, heading: Iterable[str]) -> str:
+        """Return the draft as a groups file, with its reasons as comments."""
+        lines = [f"# {line}" for line in heading]
+        if self.left_out:
+            lines += ["", "# Left out of the model:"]
+            lines += [f"#   {_printable(name)}: {reason}" for name, reason in self.left_out.items()]
+            lines.append(f"drop = [{', '.join(map(_string, self.left_out))}]")
+        if self.encode:
+            lines += ["", "# Each value of a text column gets a 0/1 column.", 'encode = "onehot"']
+        lines += ["", "[groups]"]
+        for name, members in self.groups.items():
+            lines += [f"# {self.reasons[name]}"] if name in self.reasons else []
+            lines.append(f"{_string(name)} = [{', '.join(map(_string, members))}]")
+        return "\n".join(lines) + "\n"
+
+
+def _string(text: str) -> str:
+    """Return a TOML string: JSON's escapes are TOML's, but for one character."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _printable(name: str) -> str:
+    return "".join(c if c.isprintable() else "?" for c in name)
+
+
+def by_column(columns: Iterable[str]) -> Draft:
     """Return one group per column."""
-    return {name: [name] for name in columns}
+    return Draft({name: [name] for name in columns})
 
 
-def by_prefix(columns: Iterable[str]) -> dict[str, list[str]]:
+def by_prefix(columns: Iterable[str]) -> Draft:
     """Return groups of columns whose names begin alike: up to the first separator, else capital, else digit.
 
     So ``q1_a`` and ``q1_b`` begin with ``q1``, ``GarageCars`` and ``GarageArea`` with ``Garage``, ``x1`` and ``x2``
@@ -26,7 +74,7 @@ def by_prefix(columns: Iterable[str]) -> dict[str, list[str]]:
     groups: dict[str, list[str]] = {}
     for name in columns:
         groups.setdefault(_first_word(name), []).append(name)
-    return groups
+    return Draft(groups)
 
 
 def _first_word(name: str) -> str:
@@ -38,11 +86,10 @@ def _first_word(name: str) -> str:
     return letters[:capital] or name
 
 
-def by_correlation(rows: TrainingData, threshold: float) -> dict[str, list[str]]:
+def by_correlation(rows: TrainingData, threshold: float) -> Draft:
     """Return groups of columns that rise and fall together: mean correlation of at least ``threshold``.
 
-    Columns that move against each other stay apart, for they can hardly share a sign. A group is named after the
-    member that is closest to the others.
+    Columns that move against each other stay apart, for they can hardly share a sign.
     """
     from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.spatial.distance import squareform
@@ -55,11 +102,34 @@ def by_correlation(rows: TrainingData, threshold: float) -> dict[str, list[str]]
     tree = linkage(squareform(distance, checks=False), method="average")
     labels = fcluster(tree, t=1.0 - threshold, criterion="distance")
     groups: dict[str, list[str]] = {}
+    reasons: dict[str, str] = {}
     for label in dict.fromkeys(labels.tolist()):
         members = np.flatnonzero(labels == label)
-        centre = members[np.argmax(correlation[np.ix_(members, members)].sum(axis=1))]
-        groups[rows.columns[centre]] = [rows.columns[j] for j in members]
-    return groups
+        among = correlation[np.ix_(members, members)]
+        columns = [rows.columns[j] for j in members]
+        central = columns[int(np.argmax(among.sum(axis=1)))]
+        name = _name_of(columns, central)
+        name = name if name not in groups else f"like {central}"
+        groups[name] = columns
+        if len(members) > 1:
+            mean = (among.sum() - among.trace()) / (len(members) * (len(members) - 1))
+            reasons[name] = f"rise and fall together: mean correlation {mean:.2f}"
+    return Draft(groups, reasons)
+
+
+def _name_of(columns: Sequence[str], central: str) -> str:
+    """Return the words that the names of a group's columns share, or else the most typical column."""
+    if len(columns) == 1:
+        return columns[0]
+    first, *others = [_words(name) for name in columns]
+    common = [word for word in first if all(word.casefold() in map(str.casefold, words) for words in others)]
+    shared = " ".join(word for word in dict.fromkeys(common) if len(word) > 1)
+    return shared if shared and shared not in columns else f"like {central}"
+
+
+def _words(name: str) -> list[str]:
+    """Return the words of a name: ``TotalBsmtSF`` has Total, Bsmt and SF."""
+    return re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+", name) or [name]
 
 
 def _correlation(rows: TrainingData) -> np.ndarray:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from difflib import get_close_matches
-from pathlib import Path
 
 from formulations.errors import InvalidInput, listing
-from formulations.partition.files import read_file
 from formulations.partition.placement import Extent, Groups, problems_with
 from partls.cli.grouping import in_codes, remaining
 from partls.cli.preparation import Preparation
@@ -16,13 +14,9 @@ from partls.cli.prepare import HOLDS, holding, levels_of, pronoun
 from partls.cli.tables import Table
 
 
-def examined(file: Path, table: Table, columns: tuple[str, ...], *, left_out: set[str], drop: Sequence[str],
+def examined(groups: Groups, table: Table, columns: tuple[str, ...], *, left_out: set[str], drop: Sequence[str],
              encode: str | None, missing: str) -> tuple[Preparation, Groups, list[str]]:
     """Return the columns as they are coded, the groups among them, and a line for each problem with the file."""
-    try:
-        groups = read_file(file).groups
-    except InvalidInput as error:
-        raise InvalidInput(f"{file}: {error}") from None
     known = remaining(dict(groups), drop)
     names = Counter(name for name, _ in groups)
     problems = [f'{count} groups are called "{name}"' for name, count in names.items() if count > 1]

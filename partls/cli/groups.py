@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sized
-from dataclasses import dataclass
+import shlex
+from collections.abc import Mapping, Sized
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -13,8 +13,9 @@ import typer
 from formulations.errors import InvalidInput, InvalidOption, counted
 from formulations.partition.placement import UNGROUPED, Extent, Groups
 from partls.cli import data_options as source
-from partls.cli.group_drafts import DRAFTS, by_column, by_correlation, by_prefix
+from partls.cli.group_drafts import DRAFTS, Draft, by_column, by_correlation, by_prefix
 from partls.cli.group_problems import examined, without_group, wrong_kinds
+from partls.cli.grouping import GroupsFile
 from partls.cli.option_groups import unbundled
 from partls.cli.output import BAD_INPUT, Force, guarded, harmless, print_document, say, say_to_people
 from partls.cli.output_paths import check_places
@@ -22,6 +23,7 @@ from partls.cli.preparation import MISSING, Preparation
 from partls.cli.prepare import means_of
 from partls.cli.streams import print_stdout
 from partls.cli.tables import Table
+from partls.cli.unsuitable import unsuitable
 from partls.runtime.atomic_files import write_whole
 from partls.runtime.options import chosen
 
@@ -86,20 +88,16 @@ def init(
     if out is not None and out.suffix.lower() != ".toml":
         raise InvalidInput(f"--out {out}: the draft is TOML; let the name end in .toml")
     table = spelling.open(data)
-    columns = features.of(table)
-    if by == "prefix":
-        draft = by_prefix(columns)
-    elif by == "column":
-        draft = by_column(columns)
-    else:
-        draft = _by_correlation(table, columns, threshold)
+    draft = _drafted(table, features.of(table), by, threshold)
     if as_json:
-        print_document({"groups": draft})
+        print_document({"groups": draft.groups, "drop": draft.left_out, "encode": "onehot" if draft.encode else None})
     elif out is None:
-        print_stdout(_as_toml(draft, data, features.target).rstrip("\n"))
+        print_stdout(draft.as_toml(_heading(data, features.target, "groups.toml")).rstrip("\n"))
     else:
-        write_whole(out, _as_toml(draft, data, features.target))
-        say_to_people(f"{_sizes(len(columns), draft)} written to {out}: edit them, then partls fit")
+        write_whole(out, draft.as_toml(_heading(data, features.target, str(out))))
+        n_columns = sum(map(len, draft.groups.values()))
+        left = f" ({len(draft.left_out)} left out)" if draft.left_out else ""
+        say_to_people(f"{_sizes(n_columns, draft.groups)}{left} written to {out}: edit them, then partls fit")
 
 
 @app.command()
@@ -123,9 +121,13 @@ def check(
     chosen("encode", encode or "onehot", ["onehot"])
     chosen("missing", missing, MISSING)
     table = spelling.open(data)
+    written = GroupsFile.read(file)
+    features = replace(features, drop=written.dropped(table, features.drop))
+    encode = encode or written.content.encode
     columns = features.of(table)
     coded, groups, problems = examined(
-        file, table, columns, left_out=features.left_out, drop=features.drop or (), encode=encode, missing=missing
+        written.content.groups, table, columns, left_out=features.left_out, drop=features.drop or (), encode=encode,
+        missing=missing,
     )
     if ungrouped == "error":
         problems += without_group(coded, groups, named_target=features.target is not None)
@@ -151,26 +153,32 @@ def _sizes(n_columns: int, groups: Sized) -> str:
     return f"{counted(n_columns, 'column')} in {counted(len(groups), 'group')}"
 
 
-def _by_correlation(table: Table, columns: tuple[str, ...], threshold: float) -> dict[str, list[str]]:
-    """Return a draft by correlation; each text column is a group of its own."""
-    numeric = tuple(name for name in columns if table.kinds[name] == "number")
-    draft: dict[str, list[str]] = {}
-    if numeric:
+def _drafted(table: Table, columns: tuple[str, ...], by: str, threshold: float) -> Draft:
+    """Return a draft for the columns that a fit can use; by correlation, each text column is a group of its own."""
+    left_out = unsuitable(table, columns)
+    used = [name for name in columns if name not in left_out]
+    numeric = tuple(name for name in used if table.kinds[name] == "number")
+    text = [name for name in used if name not in numeric]
+    if not used:
+        raise InvalidInput(f"{table.path} has no columns to put into groups: {_reasons(left_out)}")
+    if by == "correlation" and numeric:
         preparation = Preparation(numeric, missing="mean", means=means_of(table, numeric))
         rows = source.read(table, preparation, memory=0.0, standardize=True)
         draft = by_correlation(rows, threshold)
-    return draft | by_column([name for name in columns if name not in numeric])
+        draft = replace(draft, groups={**draft.groups, **by_column(text).groups})
+    else:
+        draft = by_prefix(used) if by == "prefix" else by_column(used)
+    return replace(draft, left_out=left_out, encode=bool(text))
 
 
-def _as_toml(draft: dict[str, list[str]], data: Path, target: str | None) -> str:
-    """Return the draft as a file with a word on what to do with it."""
-    told = "" if target is not None else "# Take the target out of its group.\n"
+def _reasons(left_out: Mapping[str, str]) -> str:
+    return "; ".join(f'"{name}" holds {reason}' for name, reason in left_out.items())
+
+
+def _heading(data: Path, target: str | None, file: str) -> list[str]:
+    """Return what stands at the top of a draft: what it is, and what to do with it."""
     name = "".join(c if c.isprintable() else "?" for c in data.name)
-    head = f"# Groups of the columns of {name}, a draft to edit: the coefficients of a group share one sign.\n{told}"
-    lines = [f"{_string(name)} = [{', '.join(map(_string, members))}]\n" for name, members in draft.items()]
-    return head + "\n[groups]\n" + "".join(lines)
-
-
-def _string(text: str) -> str:
-    """Return a TOML string: JSON's escapes are TOML's, but for one character."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    told = f"Groups of the columns of {name}, a draft to edit: the coefficients of a group share one sign."
+    if target is None:
+        return [told, "Take the target out of its group."]
+    return [told, f"Then: partls fit {shlex.quote(name)} --target {shlex.quote(target)} --groups {shlex.quote(file)}"]

@@ -109,7 +109,7 @@ def group_table(result: Result, *, units: str = "") -> Table:
     for k, name in enumerate(partition.names):
         members = partition.members(k)
         order = members[np.argsort(-alpha[members], kind="stable")]
-        carried = [f"{short(columns[m])} {alpha[m]:.0%}" for m in order if alpha[m] > 0]
+        carried = [f"{short(columns[m])} {_share(alpha[m])}" for m in order if alpha[m] > 0]
         idle = len(members) - len(carried)
         shares = _first(carried) + (f" ({idle} without effect)" if idle and beta[k] else "")
         sign = Text(*_SIGN[int(np.sign(beta[k]))])
@@ -119,6 +119,11 @@ def group_table(result: Result, *, units: str = "") -> Table:
         coefs = _first([f"{short(columns[m])} {result.coef[m]:.4g}" for m in order])
         table.add_row(Text("(ungrouped)", style="dim"), "", "", Text(f"coefficients: {coefs}"))
     return table
+
+
+def _share(alpha: float) -> str:
+    """Return a share in percent; one that rounds to nothing is told as small."""
+    return f"{alpha:.0%}" if alpha >= 0.005 else "<1%"
 
 
 def _first(told: list[str], most: int = 12) -> str:

@@ -10,10 +10,12 @@ import numpy as np
 from formulations.errors import InvalidInput, listing, refuse
 from partls.cli.batch_columns import numbers, spelled
 from partls.cli.missing_values import Gaps
+from partls.cli.output import say
 from partls.cli.preparation import MISSING, NO_VALUE, Preparation
 from partls.cli.tables import Table
 from partls.runtime.options import chosen
 
+_REPEATED, _FEW_ROWS = 0.5, 20  # of the rows; rows
 MAX_LEVELS, MAX_LETTERS = 1000, 200  # of a text column, and of one of its values
 HOLDS = {
     "text": "text", "date": "dates", "duration": "durations", "complex": "complex numbers",
@@ -109,7 +111,9 @@ def levels_of(table: Table, features: Sequence[str], missing: str) -> dict[str, 
     columns = [name for name in features if table.kinds[name] == "text"]
     found: dict[str, dict[str, None]] = {name: {} for name in columns}
     gaps = set()
+    n_rows = 0
     for batch in table.batches(columns) if columns else ():
+        n_rows += batch.num_rows
         for name in columns:
             values = dict.fromkeys(spelled(batch, name, unique=True))
             if None in values:
@@ -125,7 +129,21 @@ def levels_of(table: Table, features: Sequence[str], missing: str) -> dict[str, 
         )
     levels = {name: (*sorted(found[name]), *([NO_VALUE] if name in filled else [])) for name in columns}
     _refuse_clashes(table.path, Preparation(tuple(features), levels=levels))
+    _warn_of_hardly_repeated(table.path, levels, n_rows)
     return levels
+
+
+def hardly_repeats(n_distinct: int, n_rows: int) -> bool:
+    """Return whether text says little more than which row it is; in few rows any text may."""
+    return n_rows >= _FEW_ROWS and n_distinct > _REPEATED * n_rows
+
+
+def _warn_of_hardly_repeated(path: str, levels: Mapping[str, tuple[str, ...]], n_rows: int) -> None:
+    """Say which text columns get about as many 0/1 columns as there are rows: the fit can only memorise them."""
+    told = [f'"{name}" ({len(values):,})' for name, values in levels.items() if hardly_repeats(len(values), n_rows)]
+    if told:
+        say(f"warning: {path}: text with nearly as many values as there are rows ({n_rows:,}): {', '.join(told)}; "
+            "a 0/1 column for each can only memorise the rows: leave it out with --drop")
 
 
 def _refuse_clashes(path: str, preparation: Preparation) -> None:

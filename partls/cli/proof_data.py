@@ -11,7 +11,7 @@ from formulations.errors import InvalidInput, listing
 from formulations.partition import Partition
 from partls.cli import data_options as source
 from partls.cli.data_options import Problem, read
-from partls.cli.grouping import partition_of_file
+from partls.cli.grouping import GroupsFile
 from partls.cli.preparation import Preparation
 from partls.cli.preparation_file import as_document, from_document, names, text
 from partls.cli.tables import Table
@@ -111,7 +111,7 @@ class ProofData:
         assert given.groups is not None
         used = {*self.preparation.features, self.preparation.target, self.preparation.weights}
         dropped = [name for name in table.columns if name not in used]
-        found = partition_of_file(given.groups, self.preparation, dropped=dropped, ungrouped="free").to_dict()
+        found = GroupsFile.read(given.groups).partition(self.preparation, dropped=dropped, ungrouped="free").to_dict()
         odd = [name for name in {**self.groups, **found} if set(found.get(name, ())) != set(self.groups.get(name, ()))]
         if odd:
             raise InvalidInput(f"--groups {given.groups}: other columns in {listing(odd)} than the proof has")
