@@ -108,6 +108,7 @@ AREAS: dict[str, Choice] = {  # what is mutated, and the tests that have to noti
     "partls/verification/verifier.py": PROOF,
     "partls/verification/exact_bounds.py": PROOF,
     "partls/prove/certificate.py": PROOF,
+    "partls/prove/leaves.py": PROOF,
     "partls/verification/document.py": PROOF,
     "partls/verification/exact_integers.py": PROOF,
     "partls/prove/dual_points.py": PROOF,

@@ -14,16 +14,15 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from formulations.data import Floats
 from formulations.signs import SignPattern
-from partls.explore.branching import StrongBranching
-from partls.explore.subtree import Tolerances, violations
-from partls.prove.dual_points import AT_ONCE, DualPoints, Point, Relaxed
+from partls.explore.subtree import Tolerances
+from partls.prove.dual_points import AT_ONCE, DualPoints, Point
+from partls.prove.leaves import ClosedBoxes, Leaf
 from partls.result import PROVEN, Result, Status, target_size
 from partls.verification.document import (
     LOWEST_LIMIT,
@@ -38,15 +37,11 @@ from partls.verification.exact_bounds import EXACT_COLUMNS, Checker
 from partls.verification.exact_integers import as_float, eliminate, proved_by_cholesky, unit_diagonal
 from partls.verification.fingerprint import data_of, problem_of
 from partls.verification.verifier import spelled
-from relaxations.active_set import ActiveSetBounder
-from relaxations.protocol import Bound, Bounder
-from relaxations.strengthened import StrengthenedBounder
 
 _PRODUCTS = 5e7  # exact products of two numbers per second
 _SHORT = 0.1  # seconds: data read as quickly are read however short the time
 _FIRST = 1.5  # times what reading took: kept for the first bound alone
 _QUICK = 100  # columns up to which that bound is refined however late it is
-_PAYS = 0.1  # of the first gap: a stronger bound that closes less is not worth its time
 _SHARE = 0.5  # of the tolerance: boxes closed with this much to spare leave the rest to rounding
 # Of a dual point, beyond those that the reach of the coefficients and the size of the objective take.
 _FEW_BITS, _SPARE_BITS = 24, 70  # at first, and refined
@@ -77,7 +72,7 @@ def certify(
         if time_limit is not None:  # the first bound alone takes about as long as reading the data
             proof.deadline = began + time_limit - _FIRST * (time.monotonic() - began)
         try:
-            certificate = proof.certificate(proof.leaves())
+            certificate = proof.certificate(proof.boxes.all(proof.look_at_the_clock))
             write_certificate(certificate, path)
             return proof.missing(certificate)
         except _OutOfTime:
@@ -85,7 +80,7 @@ def certify(
         except TooLarge as error:
             given_up = str(error)
     proof.deadline, proof.hurried = math.inf, time_limit is not None
-    write_certificate(proof.certificate([proof.first_leaf()]), path)
+    write_certificate(proof.certificate([proof.boxes.first()]), path)
     return f"the first bound alone: {given_up}"
 
 
@@ -96,14 +91,6 @@ def _seconds_to_read(result: Result) -> float:
 
 class _OutOfTime(Exception):  # noqa: N818
     """The time for the proof is up."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Leaf:
-    """A closed box and the solution u of its relaxation, in floating point."""
-
-    signs: SignPattern
-    relaxed: Relaxed
 
 
 @dataclass(frozen=True)
@@ -123,7 +110,7 @@ class _Proof:
         self.deadline, self.hurried = math.inf, False  # in a hurry, points stay as rounded
         self.strategy: Strategy | None = None
         self.preparation: dict[str, Any] | None = None
-        self._instance, self._reduction = instance, instance.reduction
+        self._instance = instance
         self._root = SignPattern(root.values[: instance.n_groups])  # an L1 intercept needs no sign of its own here
         self._problem, self._data = problem_of(instance, root), data_of(instance)
         self._checker = Checker(self._data, self._problem, exact=False)
@@ -134,9 +121,10 @@ class _Proof:
         self._wanted, self._accepted = gap_tol * self._objective, self._checker.accepted(self._objective, gap_tol)
         # What floating point can close; the exact bounds may well prove more.
         rounding = Tolerances(0.0, target_size(instance)).cutoff(self._objective)
-        self._cutoff = min(self._objective - _SHARE * self._wanted, rounding)
+        cutoff = min(self._objective - _SHARE * self._wanted, rounding)
+        self.boxes = ClosedBoxes(instance, self._root, self._objective, cutoff)
 
-    def certificate(self, leaves: Iterable[_Leaf]) -> Certificate:
+    def certificate(self, leaves: Iterable[Leaf]) -> Certificate:
         """Return the certificate of closed boxes, with the least restrictive claim that reaches the tolerance."""
         nothing_below_zero = [Box(spelled(self._root), 0.0, 1, None)]
         if self._checker.rounds_to_zero(self._objective):
@@ -166,73 +154,10 @@ class _Proof:
             self._intercept, claim.eigenvalue, claim.limit, boxes, self.strategy, self.preparation,
         )
 
-    # Boxes
-
-    def first_leaf(self) -> _Leaf:
-        """Return the whole, with its first bound."""
-        if not len(self._reduction.R):
-            return _Leaf(self._root, Relaxed(self._restored(np.zeros(self._reduction.n_columns))))
-        return self._leaf(self._root, ActiveSetBounder(self._reduction).bound(self._padded(self._root)))
-
-    def leaves(self) -> Iterator[_Leaf]:
-        """Yield closed boxes that cover the root."""
-        reduction = self._reduction
-        if not len(reduction.R):
-            yield self.first_leaf()
-            return
-        bounder, strong = ActiveSetBounder(reduction), self._strong_bounder()
-        open_boxes = [(self._root, bounder.bound(self._padded(self._root)))]
-        while open_boxes:
-            self._look_at_the_clock()
-            signs, bound = open_boxes.pop()
-            if bound.value >= self._cutoff or signs.is_complete:
-                yield self._leaf(signs, bound)
-                continue
-            penalised = [k for k in signs.undecided if self._instance.strengths.groups[k] > 0]
-            if strong is not None and penalised:
-                stronger = strong.bound(self._padded(signs))
-                if stronger.value >= self._cutoff:
-                    yield self._leaf(signs, stronger, strengthened=penalised)
-                    continue
-            assert bound.coef is not None  # this relaxation always has a point
-            open_boxes += self._halves(signs, bound.coef, bounder)
-
-    def _strong_bounder(self) -> Bounder | None:
-        """Return the bound that a strong L2 penalty gives, if it closes a good part of the first gap; else None."""
-        if self._reduction.data_part is self._reduction:
-            return None
-        root, strong = self._padded(self._root), StrengthenedBounder(self._reduction)
-        first = ActiveSetBounder(self._reduction).bound(root).value
-        return strong if strong.bound(root).value - first > _PAYS * (self._objective - first) else None
-
-    def _leaf(self, signs: SignPattern, bound: Bound, strengthened: Sequence[int] = ()) -> _Leaf:
-        assert bound.coef is not None
-        return _Leaf(signs, Relaxed(self._restored(bound.coef), tuple(strengthened)))
-
-    def _padded(self, signs: SignPattern) -> SignPattern:
-        return SignPattern((*signs, *[0] * (self._reduction.n_groups - len(signs))))
-
-    def _look_at_the_clock(self) -> None:
+    def look_at_the_clock(self) -> None:
+        """Raise ``_OutOfTime`` after the deadline."""
         if time.monotonic() > self.deadline:
             raise _OutOfTime
-
-    def _halves(self, signs: SignPattern, v: Floats, bounder: ActiveSetBounder) -> list[tuple[SignPattern, Bound]]:
-        """Return the two boxes of the group whose signs raise the bound most, with their bounds."""
-        reduction = self._reduction
-        nu = violations(v, reduction.labels, reduction.n_groups)
-        groups = [k for k in signs.undecided if nu[k] > 0] or list(signs.undecided)
-
-        @cache
-        def half(k: int, sign: int) -> tuple[SignPattern, Bound]:
-            box = signs.fix(k, sign)
-            return box, bounder.bound(self._padded(box))
-
-        k = StrongBranching().choose(groups, v, reduction.labels, lambda k, sign: half(k, sign)[1].value)
-        return [half(k, -1), half(k, 1)]
-
-    def _restored(self, v: Floats) -> Floats:
-        coef, intercept = self._reduction.restore(v)
-        return np.append(coef, intercept) if self._instance.fit_intercept else coef
 
     # What the dual points are and what bounds the coefficients
 
@@ -262,7 +187,7 @@ class _Proof:
             return None
         return next((k for k in _EIGENVALUES if checker.definite(k)), None)
 
-    def _boxes(self, leaves: Sequence[_Leaf], claim: _Claim) -> list[Box]:
+    def _boxes(self, leaves: Sequence[Leaf], claim: _Claim) -> list[Box]:
         """Return the boxes with the bounds that the verifier proves; none if a system is too large for rationals."""
         reach = self._checker.reach(self._objective, claim.eigenvalue, claim.limit)
         if claim.rational:
@@ -278,7 +203,7 @@ class _Proof:
             boxes[i] = max(boxes[i], box, key=lambda box: box.bound)
         return sorted(boxes, key=lambda box: box.denominator)  # numbers of a length are read fastest together
 
-    def _proved(self, leaves: Sequence[_Leaf], points: Sequence[Point], reach: list[Fraction | None]) -> list[Box]:
+    def _proved(self, leaves: Sequence[Leaf], points: Sequence[Point], reach: list[Fraction | None]) -> list[Box]:
         """Return the boxes with the bounds of their points; none without points."""
         if not points:
             return []
@@ -288,23 +213,23 @@ class _Proof:
         ]
         proved = []
         for box, value in zip(boxes, self._checker.bounds(boxes, reach), strict=True):
-            self._look_at_the_clock()
+            self.look_at_the_clock()
             proved.append(replace(box, bound=_below(value)))
         return proved
 
-    def _refined(self, leaves: Sequence[_Leaf], precision: int) -> list[Point]:
+    def _refined(self, leaves: Sequence[Leaf], precision: int) -> list[Point]:
         points: list[Point] = []
         while len(points) < len(leaves):
-            self._look_at_the_clock()
+            self.look_at_the_clock()
             some = leaves[len(points) : len(points) + AT_ONCE]
-            points += self._points.refined([leaf.relaxed for leaf in some], precision, self._look_at_the_clock)
+            points += self._points.refined([leaf.relaxed for leaf in some], precision, self.look_at_the_clock)
         return points
 
-    def _rational(self, leaves: Sequence[_Leaf]) -> list[Point]:
+    def _rational(self, leaves: Sequence[Leaf]) -> list[Point]:
         """Return the exact points, or none at all if one of them has numbers too long."""
         points = []
         for leaf in leaves:
-            self._look_at_the_clock()
+            self.look_at_the_clock()
             point = self._points.rational(leaf.relaxed)
             if point is None:
                 return []
