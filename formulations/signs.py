@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
@@ -27,7 +27,9 @@ class SignPattern:
 
     @classmethod
     def of(cls, values: Iterable[int] | SignPattern) -> SignPattern:
-        """Return a pattern from any iterable of signs."""
+        """Return a pattern from one sign per group, in their order."""
+        if isinstance(values, Mapping):
+            raise InvalidInput("signs by group need the groups' names: give one sign per group, in their order")
         return values if isinstance(values, SignPattern) else cls(tuple(values))
 
     @classmethod

@@ -70,7 +70,7 @@ def test_signs_and_penalties_move() -> None:
 def test_wrong_starts_are_refused() -> None:
     instance = Instance(X, Y, LABELS)
     for start, told in ((-1, "start=-1 is none of"), ("random", "start='random' is none of"), (True, "none of"),
-                        ([1, 1], r"start has 2 values but there are 3"), ([1, 2, 1], "a sign is -1, 0"),
+                        ([1, 1], r"start has 2 values but there are 3"), ([1, 2, 1], r"start\[1\]=2 is not a sign"),
                         ((np.ones(8), np.ones(3)), "should sum to 1")):
         with pytest.raises(InvalidInput, match=told):
             bilinear(instance, start=start)

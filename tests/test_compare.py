@@ -368,3 +368,11 @@ def test_a_relaxation_that_fails_is_not_said_to_equal_the_unconstrained_optimum(
     rng = np.random.default_rng(3)
     instance = Instance(rng.normal(size=(30, 6)), rng.normal(size=30), [0, 0, 0, 1, 1, 1])
     assert "failing" not in compare(instance, relaxations=[Failing()]).caption
+
+
+def test_signs_are_given_by_name_as_to_a_fit() -> None:
+    rng = np.random.default_rng(2)
+    instance = Instance(rng.normal(size=(20, 6)), rng.normal(size=20), list("aabbcc"))
+    expected = compare(instance, (0, -1, 1), relaxations=["active-set"]).rows[0]
+    for signs in ({"c": "+", "b": "-"}, {2: 1, 1: -1}, ["", "-", "+"]):
+        assert compare(instance, signs, relaxations=["active-set"]).rows[0].bound == expected.bound

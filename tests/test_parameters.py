@@ -12,6 +12,7 @@ from formulations import (
     Instance,
     InvalidInput,
     Model,
+    SignPattern,
     alpha_fixed,
     best_curvature,
     beta_fixed,
@@ -202,3 +203,29 @@ def test_duals_have_names_and_models_show_their_formula() -> None:
     assert (model.duals["signs"] >= -1e-9).all()
     assert model._repr_latex_().startswith("$$")
     assert best_curvature(made("l2", 1.0, 0.1))._repr_latex_() is None
+
+
+SPELLED: list[Any] = [{"0": "+", "1": "-", "2": 1}, {2: 1, 0: "+", 1: -1}, ["+", "-", "+"], np.array([1, -1, 1])]
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_signs_of_a_model_are_given_as_those_of_a_fit(name: str) -> None:
+    """A mapping is read by its groups: its keys are no signs."""
+    build, instance = BUILDERS[name][0], made("l2", 1.0, 0.1)
+    expected = instance.reduction.column_signs(LEAF)
+    for signs in SPELLED:
+        for model in (build(instance, signs), build(instance, LEAF).fix([-1, 1, -1]).fix(signs)):
+            assert model.setting is not None
+            np.testing.assert_array_equal(model.setting.column_signs, expected)
+
+
+def test_signs_that_cannot_be_are_refused() -> None:
+    model, penalised = quadratic(made("l2", 1.0, 0.1)), made("l1", 1.0, 0.1, penalize_intercept=True)
+    assert penalised.reduction.pattern({"1": "-"}) == SignPattern((0, -1, 0, 0))
+    for signs, told in (({"3": "+"}, "3"), ({7: "+"}, "signs names group 7"), ({"0": 2}, "is not a sign"),
+                        ([1, 0], "signs has 2 values but there are 3 groups"),
+                        ([1, 0, 5], r"signs\[2\]=5 is not a sign")):
+        with pytest.raises(InvalidInput, match=told):
+            model.fix(signs)
+    with pytest.raises(InvalidInput, match="one sign per group, in their order"):
+        SignPattern.of({0: 1, 1: -1, 2: 1})

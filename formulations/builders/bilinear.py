@@ -22,8 +22,9 @@ from formulations.builders.quadratic import objective, penalty_parameters
 from formulations.builders.setting import PENALTIES, SIGNS, Setting, Value
 from formulations.data import Floats
 from formulations.equivalence import as_simplex, per_group, to_partls
-from formulations.errors import InvalidInput, counted
+from formulations.errors import InvalidInput
 from formulations.instance import Instance
+from formulations.partition.given_signs import given_signs
 from formulations.signs import SignPattern
 
 FORM = Form(
@@ -140,11 +141,8 @@ def _start(instance: Instance, start: Any) -> tuple[Floats, Floats]:
     coef, _ = reduction.restore(np.asarray(np.linalg.lstsq(reduction.R, reduction.z, rcond=None)[0]))
     signs = np.where(instance.group_sums(coef) < 0, -1, 1)
     if start is not None:
-        given = SignPattern.of(start)
-        if len(given) != instance.n_groups:
-            groups = counted(instance.n_groups, "group")
-            raise InvalidInput(f"start has {counted(len(given), 'value')} but there are {groups}")
-        signs = np.where(np.array(given.values) == 0, signs, given.values)
+        given = np.array(given_signs(start, partition, "start"))
+        signs = np.where(given == 0, signs, given)
     return to_partls(np.abs(coef), signs, partition)
 
 

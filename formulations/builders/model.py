@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
@@ -14,7 +14,6 @@ from formulations.builders.setting import SHARED, Setting, Value
 from formulations.data import Floats
 from formulations.errors import InvalidInput
 from formulations.rows.reduction import Reduction
-from formulations.signs import SignPattern
 
 
 class HasValue(Protocol):
@@ -93,8 +92,11 @@ class Model:
         run(solver=solver, **options)
         return self.value
 
-    def fix(self, signs: SignPattern | Iterable[int] | None) -> Self:
-        """Return this model with the signs of the groups set (0: undecided), without compiling it again."""
+    def fix(self, signs: Any) -> Self:
+        """Return this model with the signs of the groups set, without compiling it again.
+
+        One sign per group (0: undecided) or ``{group: "+" or "-"}``; None, or a group left out, is undecided.
+        """
         if self.setting is None or "signs" not in self.changes:
             raise InvalidInput(f"the signs of {self.name} are fixed when it is built: build it again")
         return self._move(self.setting.at(signs))

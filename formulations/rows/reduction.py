@@ -10,7 +10,7 @@ the columns that carry a sign constraint; the intercept and free columns are pro
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from formulations.data import Floats
 from formulations.errors import InvalidInput, counted
+from formulations.partition.given_signs import given_signs
 from formulations.rows.fold import fold
 from formulations.rows.free_block import FreeBlock, eliminate
 from formulations.rows.least_squares import LeastSquares
@@ -117,18 +118,27 @@ class Reduction:
         full = np.append(np.asarray(coef, dtype=np.float64), intercept)
         return np.asarray(np.ldexp(full[self._columns], -self._exponents))
 
-    def column_signs(self, signs: SignPattern | Iterable[int] | None) -> NDArray[np.int8]:
-        """Return the sign of each column of R, 0 where undecided; None decides nothing.
+    def pattern(self, signs: Any) -> SignPattern:
+        """Return the node of signs as users give them: a pattern, one sign per group, ``{group: sign}``, or None.
 
-        An intercept that counts as a group of its own may be left out of the pattern: it is undecided then.
+        None decides nothing. An intercept that counts as a group of its own may be left out: it is undecided then.
         """
-        pattern = SignPattern.free(self.n_groups) if signs is None else SignPattern.of(signs)
-        if len(pattern) == self.problem.n_groups < self.n_groups:
-            pattern = SignPattern((*pattern, 0))
-        if len(pattern) != self.n_groups:
+        if signs is None:
+            return SignPattern.free(self.n_groups)
+        given = signs if isinstance(signs, SignPattern | Mapping) else list(signs)
+        if not isinstance(given, SignPattern):
+            own = isinstance(given, Mapping) or len(given) == self.problem.n_groups
+            given = SignPattern.of(given_signs(given, self.problem.partition) if own else given)
+        if len(given) == self.problem.n_groups < self.n_groups:
+            given = SignPattern((*given, 0))
+        if len(given) != self.n_groups:
             groups = counted(self.problem.n_groups, "group")
-            raise InvalidInput(f"signs has {counted(len(pattern), 'value')} but there are {groups}")
-        return pattern.per_column(self.labels)
+            raise InvalidInput(f"signs has {counted(len(given), 'value')} but there are {groups}")
+        return given
+
+    def column_signs(self, signs: Any) -> NDArray[np.int8]:
+        """Return the sign of each column of R, 0 where undecided; the signs are those of ``pattern``."""
+        return self.pattern(signs).per_column(self.labels)
 
     @property
     def penalty_rows(self) -> Floats:

@@ -62,7 +62,7 @@ def compare(
     >>> compare(instance, relaxations=["active-set"]).rows[0].status
     'optimal'
     """
-    node = _node(instance, signs)
+    node = instance.reduction.pattern(signs)
     nodes = {len(node) - len(node.undecided): [node]} | _below(node, depths, n_patterns, seed)
     members = labelled(relaxations)
     with threadpool_limits(1, user_api="blas"):
@@ -79,14 +79,6 @@ def _floor(instance: Instance) -> Rounded:
     reduction = instance.reduction
     v = solve_signed(reduction, reduction.column_signs(None))
     return rounded(instance, *reduction.restore(v), reduction.objective(v))
-
-
-def _node(instance: Instance, signs: SignPattern | Iterable[int] | None) -> SignPattern:
-    """Return the pattern with a sign for every group of the reduced problem."""
-    total = instance.reduction.n_groups
-    pattern = SignPattern.free(total) if signs is None else SignPattern.of(signs)
-    instance.reduction.column_signs(pattern)  # refuses a wrong number of signs
-    return SignPattern((*pattern, *(0 for _ in range(total - len(pattern)))))
 
 
 def _below(node: SignPattern, depths: Sequence[int], n_patterns: int, seed: int) -> dict[int, list[SignPattern]]:
