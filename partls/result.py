@@ -17,6 +17,7 @@ from formulations.rounding import Rounded, rounded
 from formulations.rows.residual import residual
 from formulations.signs import SignPattern
 from formulations.tolerances import ABSOLUTE_TOLERANCE, OPTIMAL_GAP, ROUNDING
+from partls.presolve.report import Presolve
 
 
 class Status(Enum):
@@ -108,6 +109,8 @@ class Result:
         One ``StartTrace`` for each start of ``method="alternating", trace=True``, in their order.
     given_signs
         The signs that were given beforehand, 0 where none was, for each group; None if none at all was.
+    presolve
+        What was settled before the search; None with ``presolve=False``.
     """
 
     instance: Instance
@@ -123,6 +126,7 @@ class Result:
     solutions: tuple[Solution, ...] = ()
     trace: tuple[StartTrace, ...] = ()
     given_signs: tuple[int, ...] | None = None
+    presolve: Presolve | None = None
 
     @cached_property
     def _parts(self) -> tuple[Floats, Floats]:

@@ -7,7 +7,7 @@ import logging
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,20 @@ from formulations.tolerances import ABSOLUTE_TOLERANCE, OPTIMAL_GAP
 from partls.exact.doubt import Answer, Search, settled
 from partls.explore.incumbents import solve_pattern
 from partls.explore.subtree import Incumbent, round_to_signs
+from partls.presolve.presolve import Presolved
 from partls.prove.proof_file import write_proof
 from partls.result import Result, Status, relative_gap, target_size
 from partls.runtime.blas_threads import single_threaded_blas
 from partls.runtime.interrupts import keyboard
-from partls.runtime.options import a_priori_signs, nonnegative, seed_sequence, starting_signs, thread_count, writable
+from partls.runtime.options import (
+    a_priori_signs,
+    flag,
+    nonnegative,
+    seed_sequence,
+    starting_signs,
+    thread_count,
+    writable,
+)
 from partls.runtime.progress import Observer
 from partls.search.task import Outcome, SearchTask
 from partls.strategies.choose import as_strategy
@@ -31,6 +40,8 @@ from partls.strategies.strategy import Strategy
 from relaxations.clock import FINISHING, OutOfTime, until
 
 logger = logging.getLogger(__name__)
+
+_SHARE = 0.1  # of the tolerances: what exact signs may cost
 
 
 def solve(
@@ -74,6 +85,9 @@ def solve(
     progress : bool or callable
         Show a live line (log lines when standard error is not a terminal), or call this with a ``SearchState``
         after each round of the search; an answer of True ends it as Ctrl-C does.
+    presolve : bool
+        Settle before the search what needs none: groups whose sign is arbitrary take no part in it. The optimum is the
+        same without; ``result.presolve`` says what was done.
     certificate : path, optional
         Where to write a proof of the answer that ``partls.verify`` checks against the data without any solver. JSON,
         gzipped if the name ends in ".gz"; a file of this name is replaced. Writing a proof may take 50 times as long
@@ -124,6 +138,7 @@ def solve_instance(
     random_state: Any = None,
     progress: bool | Observer = False,
     certificate: str | os.PathLike[str] | None = None,
+    presolve: bool = True,
     **options: Any,
 ) -> Result:
     """Return the global optimum of a validated instance, and its proof; the options are those of ``solve``."""
@@ -131,7 +146,7 @@ def solve_instance(
     time_limit = nonnegative("time_limit", time_limit)
     gap_tol = nonnegative("gap_tol", 0.0 if gap_tol is None else gap_tol)
     jobs, seed = thread_count(n_jobs), seed_sequence(random_state)
-    proof = proof_path(certificate, strategy)
+    proof, settle = proof_path(certificate, strategy), flag("presolve", presolve)
     if time_limit is not None:
         strategy.prepare()
     began = time.perf_counter()
@@ -141,7 +156,7 @@ def solve_instance(
             instance=instance, root=root, start=starting_signs(instance, warm_start, root), gap_tol=gap_tol,
             time_limit=time_limit, n_jobs=jobs, seed=seed, progress=progress, keyboard=keys, began=began,
         )
-        result = _finish(task, strategy, strategy.run(task))
+        result = _solved(task, strategy, settle=settle)
         if proof is not None and (problem := write_proof(result, root, proof, gap_tol, time_limit, keys).problem):
             logger.warning("%s", problem)
         return result
@@ -170,8 +185,46 @@ def proof_path(certificate: Any, strategy: Strategy) -> Path | None:
     return path
 
 
-def _finish(task: SearchTask, strategy: Strategy, found: Outcome) -> Result:
-    """Re-solve the answer by orthogonal factorisation, score it on the original data and say what was proved.
+def _solved(task: SearchTask, strategy: Strategy, *, settle: bool) -> Result:
+    """Return the result of what presolve has left to search, as one of the whole problem.
+
+    A strategy that keeps more than the best solution is given the whole problem: every sign pattern counts. So is any
+    other, again, if exact signs have cost more than rounding: columns then only nearly depend on each other.
+    """
+    whole = Presolved.nothing(task.instance, task.root)
+    if not settle or getattr(strategy, "lists_patterns", False):
+        result, _ = _searched(task, whole, strategy)
+        return result if settle else replace(result, presolve=None)
+    result, paid = _searched(task, Presolved.of(task.instance, task.root), strategy)
+    negligible = max(OPTIMAL_GAP * result.objective, ABSOLUTE_TOLERANCE * target_size(task.instance))
+    if paid <= _SHARE * negligible or task.is_over():
+        return result
+    again, _ = _searched(task, whole, strategy)
+    return again if again.objective < result.objective or again.gap < result.gap else result
+
+
+def _searched(task: SearchTask, problem: Presolved, strategy: Strategy) -> tuple[Result, float]:
+    """Run the strategy on what is left of the problem, say what was proved of the whole, and what exact signs cost."""
+    left = replace(task, instance=problem.instance, root=problem.root, start=problem.inside(task.start))
+    found = strategy.run(left)
+    answer, limit = _settled(left, strategy, found)
+    instance, objective, coef, intercept = task.instance, answer.objective, answer.coef, answer.intercept
+    if problem.report:
+        coef, intercept = problem.restored(coef, intercept)
+        objective = instance.objective(coef, intercept)
+    lower_bound, status = min(answer.lower_bound, objective), limit or Status.HEURISTIC
+    if strategy.proves:
+        status = _status(objective, lower_bound, target_size(instance), task.gap_tol, limit)
+    result = Result(
+        instance, coef, intercept, objective, lower_bound, status, strategy.name, found.counts["nodes"],
+        time.perf_counter() - task.began, dict(found.counts), answer.solutions, found.trace,
+        _given(instance, task.root), problem.report,
+    )
+    return result, objective - answer.objective
+
+
+def _settled(task: SearchTask, strategy: Strategy, found: Outcome) -> tuple[Answer, Status | None]:
+    """Re-solve the answer by orthogonal factorisation and score it on the original data; also return what ended it.
 
     Where nearly dependent columns leave it in doubt, exact arithmetic settles it. A large problem whose time is up
     keeps the answer as it is.
@@ -190,15 +243,7 @@ def _finish(task: SearchTask, strategy: Strategy, found: Outcome) -> Result:
     )
     if answer.n_exact:
         found.counts["exact nodes"] = answer.n_exact
-    status = limit or Status.HEURISTIC
-    if strategy.proves:
-        size, limit = target_size(instance), limit or clock.ended_by
-        status = _status(answer.objective, answer.lower_bound, size, task.gap_tol, limit)
-    return Result(
-        instance, answer.coef, answer.intercept, answer.objective, answer.lower_bound, status, strategy.name,
-        found.counts["nodes"], time.perf_counter() - task.began, dict(found.counts), answer.solutions, found.trace,
-        _given(instance, task.root),
-    )
+    return answer, limit or (clock.ended_by if strategy.proves else None)
 
 
 @dataclass

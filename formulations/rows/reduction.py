@@ -210,17 +210,17 @@ def reduce(problem: LeastSquares, *, like: Reduction | None = None, ridge: bool 
     rows, exponents, e_y = _scaled(rows, like)
     free_block, rows, pivots = eliminate(rows, free, e_y - exponents[: len(free)])
     wanted = None if like is None else e_y - like._exponents - exponents[len(free) : -1]
-    rows, again, left = _rescaled(rows, wanted, explained=len(free) > 0)
+    rows, again, left = rescaled(rows, wanted, explained=len(free) > 0)
     e_signed, scale = e_y - exponents[len(free) : -1] - again, float(np.ldexp(1.0, 2 * e_y))
     strengths, labels = problem.strengths, problem.labels[signed]
     weights = np.append(strengths.groups, strengths.intercept)[labels]
     l1 = scaled_costs(weights if strengths.kind == "l1" else 0.0 * weights, e_signed, scale)
     square = len(rows) > len(signed)  # the last row is then beyond the reach of every column
-    height = _height(rows[:-1] if square else rows)
+    height = height_of(rows[:-1] if square else rows)
     return Reduction(
-        R=_frozen(rows[:height, :-1]), z=_frozen(rows[:height, -1]),
-        rest=float(rows[-1, -1] ** 2) if square else 0.0, l1=_frozen(l1), labels=labels,
-        independence=_smallest(np.append(pivots, left), rounding_share(problem.n_rows, len(order))),
+        R=frozen(rows[:height, :-1]), z=frozen(rows[:height, -1]),
+        rest=float(rows[-1, -1] ** 2) if square else 0.0, l1=frozen(l1), labels=labels,
+        independence=smallest(np.append(pivots, left), rounding_share(problem.n_rows, len(order))),
         names=problem.partition.names + ((INTERCEPT,) if strengths.intercept_has_sign else ()), scale=scale,
         _columns=signed, _exponents=e_signed,
         _free=replace(free_block, R_fc=free_block.R_fc * np.ldexp(1.0, -again)), problem=problem,
@@ -241,8 +241,8 @@ def _scaled(rows: Floats, like: Reduction | None) -> tuple[Floats, NDArray[np.in
     return scaled(rows, -exponents), exponents, e_y
 
 
-def _rescaled(rows: Floats, wanted: NDArray[np.intp] | None, *, explained: bool
-              ) -> tuple[Floats, NDArray[np.intp], Floats]:
+def rescaled(rows: Floats, wanted: NDArray[np.intp] | None, *, explained: bool
+             ) -> tuple[Floats, NDArray[np.intp], Floats]:
     """Return the rows with columns of norm about one again, the exponents taken out, and the norms before.
 
     The exponents are those ``wanted``, if any. What free columns have ``explained`` is gone: rounding is not a column.
@@ -259,16 +259,18 @@ def rounding_share(n_rows: int, n_columns: int) -> float:
     return float(np.finfo(np.float64).eps * np.sqrt(n_rows * n_columns))
 
 
-def _smallest(shares: Floats, rounding: float) -> float:
+def smallest(shares: Floats, rounding: float) -> float:
+    """Return the smallest share that is more than rounding; one if there is none."""
     return float(shares.min(initial=1.0, where=shares > rounding))
 
 
-def _height(rows: Floats) -> int:
+def height_of(rows: Floats) -> int:
     """Return the number of rows up to the last that is not zero."""
     return int(np.flatnonzero(rows.any(axis=1)).max(initial=-1)) + 1
 
 
-def _frozen(array: Floats) -> Floats:
+def frozen(array: Floats) -> Floats:
+    """Return the array, read-only."""
     array = np.ascontiguousarray(array)
     array.setflags(write=False)
     return array

@@ -76,6 +76,9 @@ class Search:
         str, typer.Option(metavar="NAME", help="Lower bound of branch and bound.", autocompletion=_relaxations)
     ] = BranchAndBound.relaxation
     signs: known_signs.Signs = None
+    presolve: Annotated[
+        bool, typer.Option(help="Settle before the search what needs none, such as arbitrary signs.")
+    ] = True
     time_limit: TimeLimit = None
     gap: Annotated[
         float, typer.Option(metavar="SHARE", help="Relative gap at which the search may stop.")
@@ -206,9 +209,9 @@ def _fitted(problem: source.Problem, objective: Objective, search: Search, ungro
     _ = kernel.walk  # compiled now: the message about it would break the line that shows the search
     rows = problem.rows
     model = PartLSRegressor(
-        problem.partition, method=search.strategy(), **objective.options, time_limit=search.time_limit,
-        gap_tol=search.gap, n_jobs=search.n_jobs, signs=known_signs.parsed(search.signs),
-        ungrouped=ungrouped, random_state=0, verbose=1,
+        problem.partition, method=search.strategy(), presolve=search.presolve, **objective.options,
+        time_limit=search.time_limit, gap_tol=search.gap, n_jobs=search.n_jobs,
+        signs=known_signs.parsed(search.signs), ungrouped=ungrouped, random_state=0, verbose=1,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -55,6 +55,8 @@ class PartLSRegressor(ExplanationMixin, ProofMixin, CallbackSupport, MultiOutput
     method, gap_tol, time_limit, n_jobs, random_state, signs
         How to solve it, by a strategy such as ``partls.BranchAndBound(node_limit=1000)`` or its name, and within what
         limits; see ``partls.solve_instance``.
+    presolve : bool
+        Settle before the search what needs none; see ``partls.solve_instance``.
     eta, penalty
         Strength and kind of the penalty on the group sums beta: ``sum_k eta_k beta_k^2`` ("l2") or
         ``sum_k eta_k |beta_k|`` ("l1"). One number for all groups, or ``{group: number}`` with every group in it.
@@ -106,6 +108,7 @@ class PartLSRegressor(ExplanationMixin, ProofMixin, CallbackSupport, MultiOutput
         groups: Any = None,
         *,
         method: Any = "auto",
+        presolve: bool = True,
         eta: Any = 0.0,
         penalty: str = "l2",
         ridge: float = 0.0,
@@ -122,6 +125,7 @@ class PartLSRegressor(ExplanationMixin, ProofMixin, CallbackSupport, MultiOutput
     ) -> None:
         self.groups = groups
         self.method = method
+        self.presolve = presolve
         self.eta = eta
         self.penalty = penalty
         self.ridge = ridge
@@ -264,8 +268,8 @@ class PartLSRegressor(ExplanationMixin, ProofMixin, CallbackSupport, MultiOutput
         if not isinstance(method, str):
             method, changes = _changed(as_strategy(method, {}), changes), {}
         return {
-            "method": method, **changes, "gap_tol": self.gap_tol, "time_limit": time_limit, "n_jobs": self.n_jobs,
-            "random_state": self.random_state,
+            "method": method, **changes, "presolve": self.presolve, "gap_tol": self.gap_tol,
+            "time_limit": time_limit, "n_jobs": self.n_jobs, "random_state": self.random_state,
         }
 
     def _take_over(self, result: Result | tuple[Result, ...]) -> None:

@@ -45,7 +45,7 @@ class PartLSRegressorCV(PartLSRegressor):
         data. Every eta is tried with every ridge; ``ridges=[0.0]`` chooses eta alone. An eta is that of all groups.
     cv
         Number of folds, splitter or iterable of splits, as everywhere in scikit-learn.
-    groups, method, penalty, certificate, ...
+    groups, method, presolve, penalty, certificate, ...
         As in ``PartLSRegressor``. The time limit covers all fits together; the proof is that of the final model.
 
     Attributes
@@ -72,6 +72,7 @@ class PartLSRegressorCV(PartLSRegressor):
         ridges: Any = 5,
         cv: Any = None,
         method: Any = "auto",
+        presolve: bool = True,
         penalty: str = "l2",
         fit_intercept: bool = True,
         penalize_intercept: bool = False,
@@ -89,6 +90,7 @@ class PartLSRegressorCV(PartLSRegressor):
         self.ridges = ridges
         self.cv = cv
         self.method = method
+        self.presolve = presolve
         self.penalty = penalty
         self.fit_intercept = fit_intercept
         self.penalize_intercept = penalize_intercept

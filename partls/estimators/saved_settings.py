@@ -15,8 +15,8 @@ from partls.estimators.checked_json import Checked
 from partls.estimators.saved_strategy import MOVED, strategy_document, strategy_of, with_strategy
 
 SETTINGS = frozenset({  # the parameters of PartLSRegressor that describe a fit; a test compares them
-    "eta", "fit_intercept", "gap_tol", "method", "n_jobs", "penalize_intercept", "penalty", "random_state", "ridge",
-    "signs", "time_limit", "ungrouped", "verbose",
+    "eta", "fit_intercept", "gap_tol", "method", "n_jobs", "penalize_intercept", "penalty", "presolve", "random_state",
+    "ridge", "signs", "time_limit", "ungrouped", "verbose",
 })
 
 
@@ -61,7 +61,7 @@ def _plain(name: str, value: Any) -> Any:
 def checked_settings(document: Checked, number: int, partition: Partition) -> dict[str, Any]:
     """Return the parameters of the estimator, from a file of any version of the format."""
     settings: dict[str, Any] = document.value
-    known = SETTINGS if number > 1 else SETTINGS - {"ridge"} | MOVED
+    known = SETTINGS if number > 1 else SETTINGS - {"presolve", "ridge"} | MOVED
     if unknown := sorted(set(settings) - known):
         raise InvalidInput(f'"settings" holds {listing(unknown)}, which this release of partls does not know')
     if number == 1:

@@ -109,8 +109,9 @@ def summarise(partition: Partition, coef: Floats, intercept: float, facts: Facts
 
 
 def certificate(result: Result) -> str:
-    """Return the line that says what was proved and what it cost; more where the fit is exact."""
-    work = f"{counted(result.n_nodes, 'node')}, {result.seconds:.3g} s"
+    """Return the line that says what was proved and what it cost; more where presolve helped or the fit is exact."""
+    settled = f"\n{result.presolve}" if result.presolve else ""
+    work = f"{counted(result.n_nodes, 'node')}, {result.seconds:.3g} s{settled}"
     if result.rounded.vanishes:
         said = f"{result.status.value} by {result.method}: {EXACT_FIT}, {work}"
         return f"{said}\n{ONE_OF_MANY}" if is_dependent(result.instance.reduction) else said

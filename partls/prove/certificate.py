@@ -122,7 +122,9 @@ class _Proof:
         # What floating point can close; the exact bounds may well prove more.
         rounding = Tolerances(0.0, target_size(instance)).cutoff(self._objective)
         cutoff = min(self._objective - _SHARE * self._wanted, rounding)
-        self.boxes = ClosedBoxes(instance, self._root, self._objective, cutoff)
+        names = instance.partition.names
+        freed = [names.index(name) for name in result.presolve.arbitrary] if result.presolve else []
+        self.boxes = ClosedBoxes(instance, self._root, self._objective, cutoff, freed)
 
     def certificate(self, leaves: Iterable[Leaf]) -> Certificate:
         """Return the certificate of closed boxes, with the least restrictive claim that reaches the tolerance."""

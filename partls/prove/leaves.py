@@ -13,6 +13,7 @@ from formulations.instance import Instance
 from formulations.signs import SignPattern
 from partls.explore.branching import StrongBranching
 from partls.explore.subtree import violations
+from partls.presolve.free_groups import beside, kept_groups, within, without_signs
 from partls.prove.dual_points import Relaxed
 from relaxations.active_set import ActiveSetBounder
 from relaxations.protocol import Bound, Bounder
@@ -30,16 +31,22 @@ class Leaf:
 
 
 class ClosedBoxes:
-    """Boxes that cover the root, each with a bound of at least ``cutoff`` or with every sign decided."""
+    """Boxes that cover the root, each with a bound of at least ``cutoff`` or with every sign decided.
 
-    def __init__(self, instance: Instance, root: SignPattern, objective: float, cutoff: float) -> None:
-        self._instance, self._reduction, self._root = instance, instance.reduction, root
+    Groups ``freed`` by presolve are no more decided in any box than in the root: the boxes close without their signs.
+    """
+
+    def __init__(self, instance: Instance, root: SignPattern, objective: float, cutoff: float,
+                 freed: Sequence[int] = ()) -> None:
+        self._whole, self._whole_root, self._freed = instance, root, freed
+        self._instance = without_signs(instance, freed)
+        self._reduction, self._root = self._instance.reduction, within(root, instance, freed)
         self._objective, self._cutoff = objective, cutoff
 
     def first(self) -> Leaf:
         """Return the whole, with its first bound."""
         if not len(self._reduction.R):
-            return Leaf(self._root, Relaxed(self._restored(np.zeros(self._reduction.n_columns))))
+            return Leaf(self._whole_root, Relaxed(self._restored(np.zeros(self._reduction.n_columns))))
         return self._leaf(self._root, ActiveSetBounder(self._reduction).bound(self._padded(self._root)))
 
     def all(self, look_at_the_clock: Callable[[], None]) -> Iterator[Leaf]:
@@ -75,7 +82,9 @@ class ClosedBoxes:
 
     def _leaf(self, signs: SignPattern, bound: Bound, strengthened: Sequence[int] = ()) -> Leaf:
         assert bound.coef is not None
-        return Leaf(signs, Relaxed(self._restored(bound.coef), tuple(strengthened)))
+        own = kept_groups(self._whole, self._freed)
+        box = beside(signs, self._whole_root, self._whole, self._freed)
+        return Leaf(box, Relaxed(self._restored(bound.coef), tuple(own[k] for k in strengthened)))
 
     def _padded(self, signs: SignPattern) -> SignPattern:
         return SignPattern((*signs, *[0] * (self._reduction.n_groups - len(signs))))

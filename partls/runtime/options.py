@@ -39,6 +39,13 @@ def nonnegative(option: str, value: Any, *, integer: bool = False, finite: bool 
     return int(value) if integer else float(value)
 
 
+def flag(option: str, value: Any) -> bool:
+    """Return an option that is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidOption(option, value, "must be True or False")
+    return bool(value)
+
+
 def at_least_one(option: str, value: Any) -> int:
     """Return a count that is a whole number >= 1."""
     if value is None or nonnegative(option, value, integer=True) < 1:

@@ -64,6 +64,11 @@ class Enumeration(Strategy):
         nonnegative("max_groups", self.max_groups, integer=True)
         checked_backend(self.backend, self.solver)
 
+    @property
+    def lists_patterns(self) -> bool:
+        """Whether more than the best solution is kept: presolve then leaves every group its sign."""
+        return self.keep != "best"
+
     def prepare(self) -> None:
         """Load the compiled enumeration."""
         if self.backend == "kernel":
