@@ -153,7 +153,7 @@ SPOILED = {
     "eta of others": (lambda d: d["settings"].update(eta={"first": 1.0, "third": 1.0}), "eta names group 'third'"),
     "eta not a number": (lambda d: d["settings"]["eta"].update(first=True), '"first" in "eta" should be int or float'),
     "strategy": (lambda d: d["settings"].update(method={"gap_tol": 1}), '"method" has no "name"'),
-    "ridge in version 1": (lambda d: d.update(version=1), '"settings" holds "ridge"'),
+    "ridge in version 1": (lambda d: d.update(version=1), '"settings" holds "presolve", "ridge"'),
     "preparation": (lambda d: d.update(preparation=[]), '"preparation" in the file should be dict or null'),
     "no preparation": (lambda d: d.pop("preparation"), 'the file has no "preparation"'),
     "half a character": (lambda d: d["settings"].update(eta="\ud800"), "it is not JSON"),

@@ -9,6 +9,7 @@ import numpy as np
 from formulations.data import Floats
 from formulations.instance import Instance
 from formulations.signs import SignPattern
+from formulations.tolerances import DEPENDENT
 from partls.presolve.arbitrary_signs import Direction
 
 _EQUAL = 1e-9  # of the larger: sizes of the two ends that count as equal
@@ -21,10 +22,15 @@ def with_exact_signs(instance: Instance, root: SignPattern, directions: Sequence
     A move changes the groups freed before, so the last group comes first. On the line ``w + t d`` the coefficients
     share a sign up to one point and the other sign from a second point on; both points are the same wherever on the
     line w is. Where either sign will do, the point of smaller coefficients (as contributions) is taken, of equals the
-    positive one.
+    positive one. The freed coefficients start from the shortest of the same fit, so that the answer depends neither on
+    the order of the columns nor on their units.
     """
     reduction = instance.reduction
     v, sizes = reduction.project(coef, intercept), np.linalg.norm(reduction.R, axis=0)
+    freed = np.concatenate([direction.columns for direction in directions])
+    units = reduction.project(np.ones(instance.n_columns))[freed]
+    columns = reduction.R[:, freed]
+    v[freed] = units * np.linalg.lstsq(columns * units, columns @ v[freed], rcond=DEPENDENT)[0]
     for direction in reversed(directions):
         v = _moved(v, direction, root[direction.group], sizes)
     return reduction.restore(v)
