@@ -20,6 +20,7 @@ from formulations.subset_sum import balanced_value, subset_sum
 if TYPE_CHECKING:
     from formulations.builders.best_curvature import best_curvature
     from formulations.builders.bilinear import bilinear
+    from formulations.builders.coefficient_bounds import coefficient_bounds
     from formulations.builders.flat_directions import flat_directions
     from formulations.builders.miqp import miqp
     from formulations.builders.model import Model
@@ -44,6 +45,7 @@ __all__ = [
     "best_curvature",
     "beta_fixed",
     "bilinear",
+    "coefficient_bounds",
     "flat_directions",
     "from_coef",
     "miqp",
@@ -66,6 +68,7 @@ _BUILDERS = {
     "best_curvature": "best_curvature",
     "beta_fixed": "partls",
     "bilinear": "bilinear",
+    "coefficient_bounds": "coefficient_bounds",
     "flat_directions": "flat_directions",
     "miqp": "miqp",
     "partls_b": "partls_b",

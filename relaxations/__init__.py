@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from relaxations.comparison.compare import compare
     from relaxations.comparison.result import Comparison
     from relaxations.perspective import PerspectiveRelaxation
+    from relaxations.plugged.builder_relaxation import BuilderRelaxation, from_builder
     from relaxations.policies.adaptive import Adaptive
     from relaxations.policies.by_depth import ByDepth
     from relaxations.policies.cheap_then_strong import CheapThenStrong
@@ -30,6 +31,7 @@ __all__ = [
     "Bound",
     "BoundStatus",
     "Bounder",
+    "BuilderRelaxation",
     "ByDepth",
     "CheapThenStrong",
     "Comparison",
@@ -42,12 +44,14 @@ __all__ = [
     "UnconstrainedRelaxation",
     "as_relaxation",
     "compare",
+    "from_builder",
     "named",
     "through_cvxpy",
 ]
 
 _LAZY = {
     "Adaptive": "policies.adaptive",
+    "BuilderRelaxation": "plugged.builder_relaxation",
     "ByDepth": "policies.by_depth",
     "CheapThenStrong": "policies.cheap_then_strong",
     "Comparison": "comparison.result",
@@ -55,6 +59,7 @@ _LAZY = {
     "PerspectiveRelaxation": "perspective",
     "UnconstrainedRelaxation": "unconstrained",
     "compare": "comparison.compare",
+    "from_builder": "plugged.builder_relaxation",
     "BlockOnlyShorRelaxation": "shor",
     "ShorRelaxation": "shor",
     "SplitDNNRelaxation": "split_dnn",

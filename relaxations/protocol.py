@@ -24,6 +24,7 @@ class BoundStatus(Enum):
     OPTIMAL = "optimal"  # the relaxation was solved, as far as its solver can tell
     CUTOFF = "cutoff"  # stopped early: the safe value has passed the cutoff
     INACCURATE = "inaccurate"  # solved roughly: not used to close a node
+    UNPROVEN = "unproven"  # solved, but nothing follows from it: value is -inf and estimate the solver's own number
     UNBOUNDED = "unbounded"  # the relaxation has no minimum: it proves nothing and value is -inf
     FAILED = "failed"  # no useful answer: value is -inf and the node stays open
 

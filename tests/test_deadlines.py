@@ -30,7 +30,8 @@ from partls.strategies import branch_and_bound
 from partls.strategies.pattern_solver import PatternSolver
 from relaxations import active_set, clock, kernel, sign_constrained
 from relaxations.conic import backend
-from relaxations.protocol import Bound
+from relaxations.conic.attempt import Attempt
+from relaxations.protocol import Bound, BoundStatus
 from relaxations.safe import least_squares as safe_bounds
 from tests import oracles
 
@@ -205,11 +206,11 @@ def test_the_hasty_point_lies_in_the_box_and_above_its_optimum(seed: int) -> Non
 def test_solvers_are_told_how_long_they_have(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[dict[str, Any]] = []
 
-    def attempt(model: Any, solver: str, options: dict[str, Any]) -> Any:
+    def attempt(problem: Any, solver: str, options: dict[str, Any]) -> Attempt:
         told.append(options)
-        return backend.BoundStatus.FAILED, "made up"
+        return Attempt(BoundStatus.FAILED, "made up")
 
-    monkeypatch.setattr(backend, "_attempt", attempt)
+    monkeypatch.setattr(backend, "attempt", attempt)
     solve = backend.Backend(lambda signs: model_of_three(), ("CLARABEL", "SCS")).solve
     solve()
     with clock.until(time.perf_counter() + 50.0, alarm=False):

@@ -31,7 +31,8 @@ def unregistered(module: ModuleType) -> list[str]:
         and callable(getattr(member, "prepare", None))
     ]
     named_ones = [member for home, member in MEMBERS.values() if f"relaxations.{home}" == module.__name__]
-    known = relaxations.__all__ if named_ones or module.__name__.startswith("relaxations.policies.") else []
+    takes_others = module.__name__.startswith(("relaxations.policies.", "relaxations.plugged."))
+    known = relaxations.__all__ if named_ones or takes_others else []
     return [name for name in found if name not in known]
 
 

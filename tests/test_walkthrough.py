@@ -46,6 +46,18 @@ def test_the_page_runs_and_its_relaxation_is_one(page: dict[str, Any], capsys: p
             check_every_node(relaxation, FAMILIES[family](seed))
 
 
+def test_from_a_problem_on_paper_to_a_searched_tree_takes_less_than_25_lines(page: dict[str, Any]) -> None:
+    lines = [line for line in BLOCKS[0].splitlines() if line]
+    assert "result.n_nodes" in lines[-1]
+    assert len(lines) < 25
+    plain = partls.solve(page["X"], page["y"], page["groups"])
+    searched = partls.solve(page["X"], page["y"], page["groups"], relaxation=page["mine"])
+    assert searched.status is partls.Status.OPTIMAL
+    assert searched.objective == same_optimum(plain.objective, page["y"])
+    assert searched.counts["closed by big-m"] > 0
+    assert {row.relaxation for row in page["table"].rows} == {"active-set", "big-m"}
+
+
 def check_every_node(relaxation: Relaxation, case: Any) -> None:
     """Check at every node: at least the cheap bound, at most the optimum of brute force; and solve with it."""
     instance = Instance(case.X, case.y, case.labels, **case.options)

@@ -16,21 +16,93 @@ flat.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 from scipy.optimize import nnls
 
+from formulations.builders.setting import Setting
 from formulations.data import Floats
 from formulations.errors import InvalidInput, listing
+from formulations.instance import Instance
+from formulations.signs import SignPattern
 from formulations.tolerances import PART_IN_DIRECTION
 
 _FLAT_DIRECTION = 1e-11  # of the largest singular value: from there on Q^-1 is right to the margin below
 _WIDER = 1e-3  # of each bound
 _EXCESS_ROUNDING = 1e-12  # of the target's square: what rounding takes off the excess
 _UNITS = 100.0 * float(np.finfo(float).eps)
+
+
+def coefficient_bounds(
+    instance: Instance, signs: SignPattern | Iterable[int] | None = None, *, reduced: bool = False
+) -> Floats:
+    """Return a bound on the size of each coefficient that the best model under ``signs`` does not exceed.
+
+    The M of a big-M constraint: ``-M_j <= w_j <= M_j`` cuts off no optimum of the node. Of several optima at least one
+    is kept: a column without any effect has the bound zero. Free columns, whose sign is not constrained, have none.
+
+    Parameters
+    ----------
+    instance : Instance
+        The data. Refused, by name, if a coefficient can grow without end at no cost.
+    signs : SignPattern, optional
+        The node; bounds of the root do not hold at every node below, whose optimum is larger.
+    reduced : bool
+        Whether to bound the coefficients of ``instance.reduction`` in place of those of the data.
+
+    Returns
+    -------
+    array
+        One bound per column of X, in the units of the coefficients, inf for free columns; or one per reduced column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> coefficient_bounds(Instance(np.eye(3), [1.0, 2.0, 3.0], [0, 0, 1], fit_intercept=False)).round(2)
+    array([1., 2., 3.])
+    """
+    reduction = instance.reduction
+    bounds = proved_bounds(Setting.of(reduction, signs))
+    refuse_unbounded(bounds, reduction.column_names)
+    return bounds if reduced else reduction.sizes(bounds)
+
+
+def proved_bounds(at: Setting, upper: float | None = None) -> Floats:
+    """Return a bound on each ``|v_j|`` over the solutions no worse than ``upper``; inf where there is none.
+
+    ``upper`` is the value of a feasible point of the setting if left out: no optimum there exceeds the bounds then.
+    """
+    bare, roots, l1 = at.reduction.bare_part, at.roots, at.l1
+    R, z = _penalised_rows(at)
+    upper = value_to_beat(at) if upper is None else upper
+    bounds = np.where(at.left, level_set_bounds(R, z, bare.rest, upper), 0.0)
+    for weights, squared in ((roots, True), (l1, False)):
+        if weights.any():
+            bounds = np.minimum(bounds, penalty_bounds(bare.R, bare.z, bare.rest, upper, weights, squared=squared))
+    return bounds
+
+
+def value_to_beat(at: Setting) -> float:
+    """Return the objective, in reduced units, of a feasible point of the setting."""
+    R, z = _penalised_rows(at)
+    return feasible_value(R, z, at.reduction.bare_part.rest, at.l1, _completed(at, R, z))
+
+
+def _penalised_rows(at: Setting) -> tuple[Floats, Floats]:
+    """Return the rows of the data and, below them, those whose squares are the penalties."""
+    bare, rows = at.reduction.bare_part, at.penalty_rows
+    return np.vstack([bare.R, rows]), np.append(bare.z, np.zeros(len(rows)))
+
+
+def _completed(at: Setting, R: Floats, z: Floats) -> NDArray[np.int8]:
+    """Return a sign for every column: its group's, or that of the sum of the group's least squares coefficients."""
+    labels = at.reduction.labels
+    least = np.linalg.lstsq(R, z, rcond=None)[0] if R.size else np.zeros(len(labels))
+    likely = np.where(np.bincount(labels, least, at.reduction.n_groups) < 0, -1, 1)
+    return np.where(at.column_signs != 0, at.column_signs, likely[labels]).astype(np.int8)
 
 
 def level_set_bounds(R: Floats, z: Floats, rest: float, upper: float) -> Floats:

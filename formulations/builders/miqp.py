@@ -15,12 +15,7 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.builders.coefficient_bounds import (
-    feasible_value,
-    level_set_bounds,
-    penalty_bounds,
-    refuse_unbounded,
-)
+from formulations.builders.coefficient_bounds import proved_bounds, refuse_unbounded
 from formulations.builders.form import Form
 from formulations.builders.model import Model
 from formulations.builders.quadratic import objective, penalty_parameters
@@ -87,28 +82,6 @@ def miqp(instance: Instance, signs: SignPattern | Iterable[int] | None = None) -
     )
 
 
-def proved_bounds(at: Setting) -> Floats:
-    """Return a bound on each ``|v_j|`` that no optimum under the signs and penalties exceeds."""
-    bare, roots, l1 = at.reduction.bare_part, at.roots, at.l1
-    rows = at.penalty_rows
-    R, z = np.vstack([bare.R, rows]), np.append(bare.z, np.zeros(len(rows)))
-    upper = feasible_value(R, z, bare.rest, l1, _completed(at, R, z))
-    bounds = level_set_bounds(R, z, bare.rest, upper)
-    for weights, squared in ((roots, True), (l1, False)):
-        if weights.any():
-            bounds = np.minimum(bounds, penalty_bounds(bare.R, bare.z, bare.rest, upper, weights, squared=squared))
-    refuse_unbounded(bounds, at.reduction.column_names)
-    return bounds
-
-
-def _completed(at: Setting, R: Floats, z: Floats) -> NDArray[np.int8]:
-    """Return a sign for every column: its group's, or that of the sum of the group's least squares coefficients."""
-    labels = at.reduction.labels
-    least = np.linalg.lstsq(R, z, rcond=None)[0] if R.size else np.zeros(len(labels))
-    likely = np.where(np.bincount(labels, least, at.reduction.n_groups) < 0, -1, 1)
-    return np.where(at.column_signs != 0, at.column_signs, likely[labels]).astype(np.int8)
-
-
 def _group_signs(at: Setting) -> NDArray[np.int8]:
     """Return the sign of each group, 0 where undecided."""
     signs = np.zeros(at.reduction.n_groups, np.int8)
@@ -116,8 +89,14 @@ def _group_signs(at: Setting) -> NDArray[np.int8]:
     return signs
 
 
+def _finite_bounds(at: Setting) -> Floats:
+    bounds = proved_bounds(at)
+    refuse_unbounded(bounds, at.reduction.column_names)
+    return bounds
+
+
 _VALUES: dict[str, Value] = {
-    "bounds": proved_bounds,
+    "bounds": _finite_bounds,
     "least": lambda at: _group_signs(at) > 0,
     "most": lambda at: _group_signs(at) >= 0,
 }

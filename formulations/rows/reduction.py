@@ -118,6 +118,12 @@ class Reduction:
         full = np.append(np.asarray(coef, dtype=np.float64), intercept)
         return np.asarray(np.ldexp(full[self._columns], -self._exponents))
 
+    def sizes(self, bounds: Floats) -> Floats:
+        """Return bounds on |v| as bounds on the size of each coefficient in original units; inf on free columns."""
+        full = np.full(self.problem.n_columns + 1, np.inf)
+        full[self._columns] = np.ldexp(bounds, self._exponents)
+        return full[:-1]
+
     def pattern(self, signs: Any) -> SignPattern:
         """Return the node of signs as users give them: a pattern, one sign per group, ``{group: sign}``, or None.
 
