@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from partls.runtime import early_interrupt as _early_interrupt  # noqa: F401  # before what takes time
-
-# isort: split
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 

@@ -108,8 +108,10 @@ def solve(
 
     Where columns nearly depend on each other, so that rounding could spoil the bounds, small problems are solved again
     in exact arithmetic, within the time limit; ``counts["exact nodes"]`` tells. The lower bound holds for all real
-    coefficients. If floating-point numbers cannot hold an optimal model, the status is PRECISION_LIMIT and the gap says
-    how much rounding the coefficients costs.
+    coefficients, unless columns depend on each other or differ by no more than rounding, about
+    ``1e-16 sqrt(n_rows * n_columns)`` of their length: it then holds for coefficients up to a thousand times the
+    target's length, or the largest met. If floating-point numbers cannot hold an optimal model, the status is
+    PRECISION_LIMIT and the gap says how much rounding the coefficients costs.
 
     Examples
     --------

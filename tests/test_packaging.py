@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tomllib
@@ -72,23 +71,6 @@ def test_the_package_can_be_run(option, printed):
     done = subprocess.run([sys.executable, "-m", "partls", option], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(printed)
-
-
-@pytest.mark.parametrize("module", ["numpy", "typer"])  # of the package, and of the command line
-def test_ctrl_c_during_the_imports_is_one_word(tmp_path, module):
-    (tmp_path / f"{module}.py").write_text("raise KeyboardInterrupt")
-    script = tmp_path / "partls"
-    script.write_text("import sys\nfrom partls.cli import main\nsys.exit(main())\n")  # as pip writes it
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
-    for command in (["-m", "partls"], [str(script)]):
-        done = subprocess.run(
-            [sys.executable, *command, "--help"], capture_output=True, text=True, env=environment, timeout=120
-        )
-        assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
-    imported = subprocess.run(
-        [sys.executable, "-c", "import partls.cli"], capture_output=True, text=True, env=environment, timeout=120
-    )
-    assert "Traceback" in imported.stderr  # a program keeps its own way
 
 
 def test_every_public_name_can_be_loaded():

@@ -24,7 +24,7 @@ from partls.cli.missing_values import Gaps
 from partls.cli.output import message_of
 from partls.cli.preparation import Preparation
 from partls.cli.prepare import prepare
-from partls.cli.tables import columnar, delimited, open_table, small_pages
+from partls.cli.tables import columnar, delimited, open_table
 from partls.cli.tables import table as table_module
 from partls.cli.tables.unsupported import unsupported
 from partls.cli.training_data import TrainingData, read_rows
@@ -380,23 +380,6 @@ def test_memory_for_text_is_bounded_by_the_blocks_read_ahead(packed: bool, tmp_p
         for _ in range(3):
             csv.write_csv(pa.table(columns), file, csv.WriteOptions(include_header=not file.tell()))
     assert most_held(path) < (48 + 3 * (os.cpu_count() or 1)) << 20
-
-
-@pytest.mark.parametrize("built", [True, False])
-def test_memory_is_taken_in_small_pages_while_reading(built: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing() -> pa.MemoryPool:
-        raise NotImplementedError
-
-    usual = pa.default_memory_pool()
-    monkeypatch.setattr(pa, "jemalloc_memory_pool", pa.system_memory_pool if built else missing)
-    expected = "system" if built else usual.backend_name
-    with pytest.raises(ZeroDivisionError), small_pages():
-        assert pa.default_memory_pool().backend_name == expected
-        raise ZeroDivisionError
-    assert pa.default_memory_pool().backend_name == usual.backend_name
-    monkeypatch.setenv("ARROW_DEFAULT_MEMORY_POOL", usual.backend_name)
-    with small_pages():
-        assert pa.default_memory_pool().backend_name == usual.backend_name
 
 
 @pytest.mark.parametrize("packed", [False, True])

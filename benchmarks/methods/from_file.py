@@ -45,15 +45,12 @@ class ReadFile(_FromFile):
     def run(self) -> None:
         from pyarrow import csv, parquet
 
-        from partls.cli.tables import small_pages
-
         path = self._problem.path
-        with small_pages():  # as lean as it gets: by default a pass takes more memory, and so more time
-            if path.endswith(".parquet"):
-                batches = parquet.ParquetFile(path, pre_buffer=False, buffer_size=1 << 16).iter_batches(32_768)
-            else:
-                batches = csv.open_csv(path)
-            self._n_rows = sum(batch.num_rows for batch in batches)
+        if path.endswith(".parquet"):
+            batches = parquet.ParquetFile(path, pre_buffer=False, buffer_size=1 << 16).iter_batches(32_768)
+        else:
+            batches = csv.open_csv(path)
+        self._n_rows = sum(batch.num_rows for batch in batches)
 
     def answer(self) -> Answer:
         return Answer("read", notes={"rows": self._n_rows})

@@ -17,7 +17,7 @@ from formulations.rows.equivalent_rows import Chunk, EquivalentRows, Moments, eq
 from formulations.tolerances import ROUNDING
 from partls.cli.missing_values import Gaps
 from partls.cli.preparation import Preparation
-from partls.cli.tables import Table, small_pages
+from partls.cli.tables import Table
 from partls.runtime.blas_threads import single_threaded_blas
 
 DEFAULT_MEMORY = 1024.0  # MiB
@@ -77,11 +77,6 @@ def read_rows(
     """
     if not memory >= 0:
         raise InvalidOption("memory", memory, "must be at least 0")
-    with small_pages():
-        return _read_rows(table, preparation, memory, kept_for)
-
-
-def _read_rows(table: Table, preparation: Preparation, memory: float, kept_for: str) -> TrainingData:
     gaps = Gaps()
     chunks = _read_ahead(_checked(preparation.chunks(table, gaps), preparation.weights))
     columns = preparation.columns

@@ -27,6 +27,6 @@ def unlike_scales(partition: Partition, rows: TrainingData) -> str:
     if not found:
         return ""
     return (
-        f"note: the features of {listing(found)} differ more than {_UNLIKE:g}-fold in scale: their shares, which are per "
-        "unit, cannot be compared; use --standardize"
+        f"note: the features of {listing(found)} differ more than {_UNLIKE:g}-fold in scale: their shares, which are "
+        "per unit, cannot be compared; use --standardize"
     )

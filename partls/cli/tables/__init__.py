@@ -10,11 +10,10 @@ import os
 from collections.abc import Iterable
 
 from formulations.errors import InvalidInput, no_such_file
-from partls.cli.tables.memory import small_pages
 from partls.cli.tables.table import Table
 from partls.cli.tables.unsupported import unsupported
 
-__all__ = ["Table", "open_table", "small_pages"]
+__all__ = ["Table", "open_table"]
 
 _PARQUET = (".parquet", ".parq")
 
