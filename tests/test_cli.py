@@ -11,6 +11,7 @@ import sys
 import threading
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -632,8 +633,8 @@ def test_extreme_numbers_and_a_single_row(folder: Path) -> None:
     Path("tiny.csv").write_text("a,b,y\n1e-100,2,1\n3e-100,1,2\n2e-100,5,3\n", encoding="utf-8")
     assert document("fit", "tiny.csv", *groups)["status"] == "OPTIMAL"
     Path("huge.csv").write_text("a,b,y\n1e308,2,1\n-1e308,1,2\n1e999,5,3\n", encoding="utf-8")
-    told = 'infinite values: "a" 3 (all beyond 1e+150 are counted)'
-    assert told in message("fit", "huge.csv", *groups)
+    assert 'infinite values: "a" 1, the first in row 3' in message("fit", "huge.csv", *groups)
+    told = 'values beyond 1e+150: "a" 3, the first in row 1'
     Path("huge.csv").write_text("a,b,y\n1e308,2,1\n-1e308,1,2\n1e308,5,3\n", encoding="utf-8")  # no sum overflows
     for memory in ("0", "1024"):
         assert told in message("fit", "huge.csv", *groups, "--memory", memory)
@@ -701,10 +702,10 @@ def test_ctrl_c_leaves_what_is_explained_by_then(
 
 
 def test_ctrl_c_outside_of_a_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def interrupted() -> None:
+    def interrupted(**_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("partls.cli.app", interrupted)
+    monkeypatch.setattr("typer.main.get_command", lambda app: SimpleNamespace(main=interrupted))
     with pytest.raises(SystemExit, match="130"):
         partls.cli.main()
     assert capsys.readouterr().err == "interrupted\n"
@@ -742,7 +743,7 @@ def test_predict_says_which_value_it_cannot_use(folder: Path, monkeypatch: pytes
     assert run(*FIT, "--out", "model.json").exit_code == 0
     for value, told in (
         (np.nan, 'column "rooms" has no value in row 42: fill it in, or fit with --missing mean'),
-        (np.inf, 'column "rooms" is infinite, or beyond 1e+150, in row 42: correct it'),
+        (np.inf, 'column "rooms" is infinite in row 42: correct it'),
     ):
         data = houses()
         data.loc[[41, 50], "rooms"] = value
@@ -953,7 +954,7 @@ def test_codes_that_cannot_be_told_apart_are_no_fault_of_the_groups(columns: dic
     assert f"error: z.csv: {told}" in message("groups", "check", "z.csv", "z.toml", *coding)
 
 
-def test_demo() -> None:
+def test_demo(folder: Path) -> None:
     told = document("demo")
     assert told["status"] == "OPTIMAL"
     assert told["audit_passed"]
@@ -1021,3 +1022,94 @@ def test_signs_known_beforehand_hold_in_the_model_its_file_and_its_proof(folder:
 def test_wrong_signs_are_refused_in_one_line(given: tuple[str, ...], told: str, folder: Path) -> None:
     said = message(*FIT, *[part for sign in given for part in ("--signs", sign)])
     assert told in said and said.count("\n") == 1
+
+
+def test_the_page_of_the_demo_lies_in_this_folder_and_replaces_no_file_of_others(folder: Path) -> None:
+    for _ in range(2):  # the second replaces the first
+        assert str(folder / "partls-demo.html") in run("demo").stdout.splitlines()[-1]
+    Path("partls-demo.html").write_text("notes", encoding="utf-8")
+    assert message("demo") == (
+        "error: partls-demo.html is not a page of partls demo: move it, or give --report another name\n"
+    )
+    assert Path("partls-demo.html").read_text(encoding="utf-8") == "notes"
+
+
+def test_the_demo_opens_its_page(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    assert run("demo", "--open").exit_code == 0
+    assert opened == [(folder / "partls-demo.html").as_uri()]
+
+
+@pytest.mark.parametrize(("arguments", "told"), [
+    (("fit", "groups.toml", *FIT[2:4], "--groups", "houses.csv"), "groups.toml is a groups file: the order is"),
+    (("groups", "check", "groups.toml", "houses.csv"), "groups.toml is a groups file: the order is partls groups"),
+    (("predict", "houses.csv", "model.json"), "model.json is a saved model: the order is partls predict MODEL DATA"),
+    (("explain", "houses.csv", "model.json"), "model.json is a saved model: the order is partls explain MODEL DATA"),
+    (("verify", "houses.csv", "proof.json"), "proof.json is a certificate: the order is partls verify"),
+], ids=str)
+def test_swapped_arguments_are_recognised(arguments: tuple[str, ...], told: str, folder: Path) -> None:
+    document(*FIT, "--out", "model.json", "--certificate", "proof.json")
+    said = message(*arguments)
+    assert told in said and said.count("\n") == 1
+
+
+@pytest.mark.parametrize(("arguments", "told"), [
+    (["fit"], "error: missing argument 'DATA'; see partls fit --help\n"),
+    (["fit", "houses.csv", "--bogus"], "error: no such option: --bogus"),
+    (["fitt"], "error: no such command 'fitt'"),
+    (["groups"], "error: missing command; see partls groups --help\n"),
+], ids=str)
+def test_what_the_parser_refuses_is_told_as_all_errors_are(arguments: list[str], told: str) -> None:
+    code = f"import sys; sys.argv = ['partls', *{arguments!r}]; from partls.cli import main; main()"
+    root = str(Path(__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": root},
+        timeout=120, check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(told) and done.stderr.count("\n") == 1
+
+
+def test_predictions_keep_identifiers_and_show_what_each_group_adds(folder: Path) -> None:
+    data = houses()
+    data.loc[3, "area"] = np.nan
+    data["code"] = [f"00{j}, \"x\"" if j == 5 else f"00{j}" for j in range(80)]
+    data.to_csv("houses.csv", index=False)
+    document(*FIT, "--drop", "code", "--missing", "drop", "--out", "model.json")
+    wanted = ("predict", "model.json", "houses.csv", "--keep", "code", "--contributions")
+    for name, read in (("p.csv", lambda p: pd.read_csv(p, dtype={"code": str})), ("p.parquet", pd.read_parquet)):
+        assert run(*wanted, "--out", name).exit_code == 0
+        table = read(name)
+        assert list(table.columns) == [
+            "code", "predicted price", *(f"contribution of {group}" for group in GROUPS), "intercept"
+        ]
+        assert table["code"].tolist() == data["code"].tolist()
+        assert np.flatnonzero(table["predicted price"].isna()).tolist() == [3]
+        whole = table.dropna()
+        np.testing.assert_allclose(whole.iloc[:, 2:].sum(axis=1), whole["predicted price"], rtol=1e-12)
+    told = document(*wanted)
+    assert told["rows"] == 80 and told["predictions"][3] is None
+    assert told["columns"]["code"][5] == data["code"][5]
+    assert "has no column" in message(*wanted, "--keep", "cod")
+    data.rename(columns={"code": "intercept"}).to_csv("houses.csv", index=False)
+    assert "the output has a column of this name" in message(*wanted[:3], "--keep", "intercept", "--contributions")
+
+
+def test_values_too_large_are_not_called_infinite(folder: Path) -> None:
+    data = houses()
+    data.loc[4, "area"] = 1e200
+    data.to_csv("houses.csv", index=False)
+    assert message(*FIT) == (
+        'error: houses.csv has values beyond 1e+150: "area" 1, the first in row 5; correct them, or --drop the column\n'
+    )
+
+
+@pytest.mark.parametrize("command", [["--help"], ["groups", "--help"], *(
+    [name, "--help"] for name in ("fit", "predict", "explain", "compare", "verify", "demo")
+)], ids=" ".join)
+def test_help_keeps_to_80_columns_and_cuts_nothing(command: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = run(*command).stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert not [line for line in lines if line.endswith("...") and "Usage:" not in line]

@@ -581,7 +581,7 @@ def test_gaps_that_no_column_can_be_left_out_for(columns: tuple[str, str], tmp_p
     assert refused(rows, path, weights="w").endswith(expected + "--missing drop")
     assert rows(path, weights="w", missing="drop").n_dropped == 1
     path = text(tmp_path / "i.csv", told.format(*columns, "inf"))
-    assert refused(rows, path, weights="w").endswith("are counted), the first in row 3; correct them")
+    assert refused(rows, path, weights="w").endswith("1, the first in row 3; correct them")
 
 
 def test_the_rows_of_gaps_are_counted_across_batches_and_pieces(

@@ -14,7 +14,7 @@ from partls.cli.tables.table import dropped
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LARGEST = 1e150  # the squares of a hundred million such values still add up to a float
+LARGEST = 1e150  # in size: the squares of a hundred million such values still add up to a float
 
 
 def numbers(batch: pa.RecordBatch, name: str, gaps: Gaps) -> Floats:
@@ -26,7 +26,8 @@ def numbers(batch: pa.RecordBatch, name: str, gaps: Gaps) -> Floats:
         suspicious = not np.isfinite(values @ values)  # one pass that proves most columns whole
     if suspicious:
         gaps.missing.note(name, np.isnan(values), gaps.n_rows)
-        gaps.infinite.note(name, np.abs(values) > LARGEST, gaps.n_rows)
+        gaps.infinite.note(name, np.isinf(values), gaps.n_rows)
+        gaps.too_large.note(name, np.isfinite(values) & (np.abs(values) > LARGEST), gaps.n_rows)
     return values
 
 

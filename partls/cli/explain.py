@@ -14,6 +14,7 @@ from formulations.instance import Instance
 from formulations.partition.given_signs import given_signs
 from partls.cli import data_options as source
 from partls.cli import model_file
+from partls.cli.file_kinds import check_arguments
 from partls.cli.fit import Jobs
 from partls.cli.model_file import ModelFile
 from partls.cli.option_groups import unbundled
@@ -51,6 +52,7 @@ def explain(
     """
     from partls import explain as explained
 
+    check_arguments("partls explain MODEL DATA", model=model, data=data)
     nonnegative("within", within)
     nonnegative("bootstrap", bootstrap)
     nonnegative("time_limit", time_limit)

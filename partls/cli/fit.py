@@ -16,6 +16,7 @@ from partls.cli import data_options as source
 from partls.cli import known_signs, model_file
 from partls.cli.arbitrary_signs import arbitrary_signs
 from partls.cli.cluster import cluster
+from partls.cli.file_kinds import check_arguments
 from partls.cli.objective import Objective
 from partls.cli.option_groups import unbundled
 from partls.cli.output import (
@@ -163,6 +164,7 @@ def fit(
     Exit codes: 0 proven optimal or within --gap, 2 bad input, 3 not proven, or no proof written (the model is usable),
     130 Ctrl-C (the best model so far is saved to --out).
     """
+    check_arguments("partls fit DATA --groups GROUPS", data=data, groups=columns.groups)
     objective.check()
     search.check()
     output.check(search.method)

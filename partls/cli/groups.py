@@ -13,6 +13,7 @@ import typer
 from formulations.errors import InvalidInput, InvalidOption, counted
 from formulations.partition.placement import UNGROUPED, Extent, Groups
 from partls.cli import data_options as source
+from partls.cli.file_kinds import check_arguments
 from partls.cli.group_drafts import DRAFTS, Draft, by_column, by_correlation, by_prefix
 from partls.cli.group_problems import examined, without_group, wrong_kinds
 from partls.cli.grouping import GroupsFile
@@ -27,7 +28,7 @@ from partls.cli.unsuitable import unsuitable
 from partls.runtime.atomic_files import write_whole
 from partls.runtime.options import chosen
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Write a groups file to edit, or check one.")
+app = typer.Typer(rich_markup_mode=None, help="Write a groups file to edit, or check one.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +55,7 @@ class Features:
         return features
 
 
-@app.command()
+@app.command(short_help="Write a groups file to edit.")
 @guarded
 @unbundled
 def init(
@@ -100,7 +101,7 @@ def init(
         say_to_people(f"{_sizes(n_columns, draft.groups)}{left} written to {out}: edit them, then partls fit")
 
 
-@app.command()
+@app.command(short_help="Tell everything that is wrong with a groups file.")
 @guarded
 @unbundled
 def check(
@@ -117,6 +118,7 @@ def check(
 
     Example: partls groups check houses.csv groups.toml --target price
     """
+    check_arguments("partls groups check DATA GROUPS", data=data, groups=file)
     chosen("ungrouped", ungrouped, UNGROUPED)
     chosen("encode", encode or "onehot", ["onehot"])
     chosen("missing", missing, MISSING)

@@ -1,4 +1,4 @@
-"""What is missing in the rows of a table, or infinite: counted column by column, with the first row of each."""
+"""What is missing, infinite or too large in the rows of a table: counts per column, with the first row of each."""
 
 from __future__ import annotations
 
@@ -35,20 +35,22 @@ class Tally:
 
 @dataclass
 class Gaps:
-    """What a pass over the rows found missing or infinite, column by column, and how many rows it left out."""
+    """What a pass over the rows found missing, infinite or too large, column by column, and rows it left out."""
 
     missing: Tally = field(default_factory=Tally)
     infinite: Tally = field(default_factory=Tally)
+    too_large: Tally = field(default_factory=Tally)
     n_rows: int = 0
     n_dropped: int = 0
 
     @property
     def total(self) -> int:
-        """The number of values that are missing or infinite."""
-        return self.missing.counts.total() + self.infinite.counts.total()
+        """The number of values that are missing, infinite or too large."""
+        return sum(tally.counts.total() for tally in (self.missing, self.infinite, self.too_large))
 
     def __add__(self, other: Gaps) -> Gaps:
         return Gaps(
             self.missing.joined(other.missing, self.n_rows), self.infinite.joined(other.infinite, self.n_rows),
+            self.too_large.joined(other.too_large, self.n_rows),
             self.n_rows + other.n_rows, self.n_dropped + other.n_dropped,
         )

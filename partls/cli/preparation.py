@@ -87,13 +87,12 @@ class Preparation:
             self.refuse(table.path, gaps)
 
     def refuse(self, path: str, gaps: Gaps) -> None:
-        """Refuse infinite values, missing ones if these are errors, and data of which no row is left."""
-        if found := gaps.infinite.counts:
-            remedy = "correct them" + (", or --drop the column" if self._has_feature(found) else "")
-            raise InvalidInput(
-                f"{path} has infinite values: {_counts(found)} (all beyond {LARGEST:g} are counted), the first in row "
-                f"{gaps.infinite.first[0]:,}; {remedy}"
-            )
+        """Refuse infinite and too large values, missing ones if these are errors, and data of which no row is left."""
+        for tally, what in ((gaps.infinite, "infinite values"), (gaps.too_large, f"values beyond {LARGEST:g}")):
+            if found := tally.counts:
+                remedy = "correct them" + (", or --drop the column" if self._has_feature(found) else "")
+                told = f"{path} has {what}: {_counts(found)}, the first in row {tally.first[0]:,}"
+                raise InvalidInput(f"{told}; {remedy}")
         found = gaps.missing.counts
         if self.missing == "error" and found:
             remedy = "leave such rows out with --missing drop"

@@ -12,6 +12,7 @@ from formulations.errors import VerificationError
 from formulations.tolerances import OPTIMAL_GAP
 from partls.cli import data_options as source
 from partls.cli import known_signs
+from partls.cli.file_kinds import check_arguments
 from partls.cli.option_groups import unbundled
 from partls.cli.output import guarded, harmless, print_document, say
 from partls.cli.proof_data import GivenColumns, ProofData
@@ -50,6 +51,7 @@ def verify(
 
         partls verify proof.json houses.csv --target price --groups groups.toml
     """
+    check_arguments("partls verify CERTIFICATE DATA", proof=certificate, data=data)
     claim = read_certificate(certificate)
     if claim.preparation is None:
         used = None
