@@ -102,6 +102,7 @@ class Result:
     n_nodes, seconds, counts
         The work done. ``counts`` says how nodes were closed ("prunes", "tight", "leaves") and, for relaxations other
         than "active-set", how many bounds each gave ("bounds by shor") and how many nodes it closed ("closed by shor").
+        "subtrees to active-set" were given to its search by a policy; "switched to diagonal" is a change by "auto".
         "exact nodes" were solved in exact arithmetic, because columns are nearly dependent.
     solutions
         The solutions kept by ``method="enumerate", keep=...``, best first.

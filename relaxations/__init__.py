@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from formulations.lazy import lazy_names
 from relaxations.active_set import ActiveSetRelaxation
+from relaxations.price import Price
 from relaxations.protocol import Bound, Bounder, BoundStatus, Relaxation
-from relaxations.registry import MEMBERS, as_relaxation, named, through_cvxpy
+from relaxations.registry import MEMBERS, SEARCHABLE, as_relaxation, named, through_cvxpy
 
 if TYPE_CHECKING:
     from relaxations.comparison.compare import compare
@@ -15,9 +16,12 @@ if TYPE_CHECKING:
     from relaxations.perspective import PerspectiveRelaxation
     from relaxations.plugged.builder_relaxation import BuilderRelaxation, from_builder
     from relaxations.policies.adaptive import Adaptive
+    from relaxations.policies.auto import Auto
     from relaxations.policies.by_depth import ByDepth
     from relaxations.policies.cheap_then_strong import CheapThenStrong
     from relaxations.policies.fixed import Fixed
+    from relaxations.policies.node import SPLIT, BoundBy, Decision, PolicyNode, SearchBy, Split, Trial, TryBy
+    from relaxations.policies.policy import Policy
     from relaxations.shor import BlockOnlyShorRelaxation, ShorRelaxation
     from relaxations.split_dnn import SplitDNNRelaxation
     from relaxations.strengthened import StrengthenedRelaxation
@@ -25,22 +29,34 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MEMBERS",
+    "SEARCHABLE",
+    "SPLIT",
     "ActiveSetRelaxation",
     "Adaptive",
+    "Auto",
     "BlockOnlyShorRelaxation",
     "Bound",
+    "BoundBy",
     "BoundStatus",
     "Bounder",
     "BuilderRelaxation",
     "ByDepth",
     "CheapThenStrong",
     "Comparison",
+    "Decision",
     "Fixed",
     "PerspectiveRelaxation",
+    "Policy",
+    "PolicyNode",
+    "Price",
     "Relaxation",
+    "SearchBy",
     "ShorRelaxation",
+    "Split",
     "SplitDNNRelaxation",
     "StrengthenedRelaxation",
+    "Trial",
+    "TryBy",
     "UnconstrainedRelaxation",
     "as_relaxation",
     "compare",
@@ -51,19 +67,29 @@ __all__ = [
 
 _LAZY = {
     "Adaptive": "policies.adaptive",
+    "Auto": "policies.auto",
+    "BlockOnlyShorRelaxation": "shor",
+    "BoundBy": "policies.node",
     "BuilderRelaxation": "plugged.builder_relaxation",
     "ByDepth": "policies.by_depth",
     "CheapThenStrong": "policies.cheap_then_strong",
-    "Comparison": "comparison.result",
-    "Fixed": "policies.fixed",
-    "PerspectiveRelaxation": "perspective",
-    "UnconstrainedRelaxation": "unconstrained",
     "compare": "comparison.compare",
+    "Comparison": "comparison.result",
+    "Decision": "policies.node",
+    "Fixed": "policies.fixed",
     "from_builder": "plugged.builder_relaxation",
-    "BlockOnlyShorRelaxation": "shor",
+    "PerspectiveRelaxation": "perspective",
+    "Policy": "policies.policy",
+    "PolicyNode": "policies.node",
+    "SearchBy": "policies.node",
     "ShorRelaxation": "shor",
+    "Split": "policies.node",
+    "SPLIT": "policies.node",
     "SplitDNNRelaxation": "split_dnn",
     "StrengthenedRelaxation": "strengthened",
+    "Trial": "policies.node",
+    "TryBy": "policies.node",
+    "UnconstrainedRelaxation": "unconstrained",
 }
 
 

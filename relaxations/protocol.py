@@ -83,7 +83,7 @@ class Relaxation(Protocol):
 
     A relaxation whose bounder learns from node to node sets ``sequential = True``: its nodes are then bounded one
     after another, so that the search stays the same for any number of threads. Others get one bounder per thread.
-    One that knows what a bound costs says so by ``work(instance)``, in milliseconds; see ``relaxations.policies.work``.
+    One that knows what a bound costs says so by ``price(instance)``, which returns a ``Price`` in seconds.
     """
 
     @property

@@ -19,13 +19,16 @@ MEMBERS = {
     "unconstrained": ("unconstrained", "UnconstrainedRelaxation"),
 }
 
+# every name of a search's bound: the members, and what chooses among them
+SEARCHABLE = {"auto": ("policies.auto", "Auto"), **MEMBERS}
+
 
 def named(name: str) -> Relaxation:
     """Return the relaxation of that name with its default options."""
-    if name not in MEMBERS:
-        allowed = list(MEMBERS)
+    if name not in SEARCHABLE:
+        allowed = list(SEARCHABLE)
         raise InvalidInput(f"relaxation={name!r} is not one of {allowed}{suggestion(name, allowed)}")
-    module, member = MEMBERS[name]
+    module, member = SEARCHABLE[name]
     relaxation: Relaxation = getattr(import_module(f"relaxations.{module}"), member)()
     return relaxation
 

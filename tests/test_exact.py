@@ -51,7 +51,7 @@ def make_hard(patch: pytest.MonkeyPatch) -> None:
         begin(self, *args, **kwargs)
         assert self.first_budget > 1
         assert self._budget > 2
-        self.first_budget, self._budget = 1, 2
+        self.first_budget, self._budget, self._compiled_budget = 1, 2, 2
 
     patch.setattr(node_bound.NodeBound, "__init__", in_small_units)
     patch.setattr(branch_and_bound, "_first_incumbent", lambda g, task, *_, **__: worst_start(g.reduction, task.root))

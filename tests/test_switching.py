@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache
 from math import inf, nan
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,21 +15,30 @@ import pytest
 
 import partls
 from formulations import Instance, SignPattern
-from partls import InvalidInput, Status
+from partls import BranchAndBound, InvalidInput, Status
 from partls.explore.incumbents import solve_pattern
 from partls.strategies import branch_and_bound
 from relaxations import (
+    SPLIT,
     ActiveSetRelaxation,
     Adaptive,
     Bound,
+    BoundBy,
     Bounder,
     BoundStatus,
     ByDepth,
     CheapThenStrong,
     Fixed,
+    Policy,
+    PolicyNode,
+    Price,
     Relaxation,
+    SearchBy,
+    Trial,
+    TryBy,
 )
-from relaxations.policies.work import nominal_work
+from relaxations.policies.prices import price_of
+from relaxations.policies.run import PolicyRun
 from tests.families import FAMILIES, correlated
 from tests.oracles import Oracle, brute_force
 from tests.strategies import Tiny
@@ -44,8 +54,8 @@ class Exact:
     milliseconds: float = 5.0
     asked: list[SignPattern] = field(default_factory=list)
 
-    def work(self, instance: Instance) -> float:
-        return self.milliseconds
+    def price(self, instance: Instance) -> Price:
+        return Price(0.0, self.milliseconds / 1e3)
 
     def prepare(self, instance: Instance) -> Bounder:
         return ExactBounder(instance, self)
@@ -124,7 +134,7 @@ def test_every_policy_proves_the_oracles_optimum_and_accounts_for_every_node(
         counts = result.counts
         closed = sum(n for key, n in counts.items() if key.startswith("closed by "))
         assert closed == sum(counts.get(how, 0) for how in ("prunes", "tight", "leaves"))
-        assert result.n_nodes // 4 < closed <= (result.n_nodes + 1) // 2
+        assert closed > result.n_nodes // 4
         computed = sum(n for key, n in counts.items() if key.startswith("bounds by "))
         assert computed == sum(n for key, n in counts.items() if key.startswith(("bound ", "failed: ")))
 
@@ -162,41 +172,181 @@ def test_the_strong_bound_is_asked_only_where_much_is_left_to_do() -> None:
     case, oracle = tree(0)
     instance = Instance(case.X, case.y, case.labels)
     root = SignPattern.free(8)
-    cheap = ActiveSetRelaxation().prepare(instance).bound(root).value
 
     def sources(signs: SignPattern, cutoff: float, **options: Any) -> list[str]:
         policy = CheapThenStrong("active-set", Exact(), **options)
         return [part.source for part in policy.prepare(instance).bound(signs, cutoff=cutoff).parts]
 
     both = ["active-set", "exact"]
-    assert sources(root, inf) == both  # no search behind it: as strong as can be
-    assert sources(root, inf, break_even=inf) == ["active-set"]
-    assert sources(root, 2 * cheap) == ["active-set"]  # nothing is known of the tree yet
+    assert sources(root, inf, break_even=2**8 / 3.1) == both  # the root, too
+    assert sources(root, inf, break_even=2**8 / 2.9) == ["active-set"]  # at most 2^8 leaves below
     node = SignPattern((1, 0, 0, 0, 0, 0, 0, 0))
     value = ActiveSetRelaxation().prepare(instance).bound(node).value
-    assert sources(node, 1e3 * value) == both
-    assert sources(node, 0.5 * value) == ["active-set"]  # closed by the cheap bound
+    assert sources(node, 1e3 * value, break_even=2**7 / 3.1) == both
+    assert sources(node, 1e3 * value, break_even=2**7 / 2.9) == ["active-set"]
+    assert sources(node, 0.5 * value, break_even=0) == ["active-set"]  # closed by the cheap bound
     assert sources(node, 1.05 * value, gap=0.1, break_even=0) == ["active-set"]  # nearly closed
     assert sources(node, 1.2 * value, gap=0.1, break_even=0) == both
-    assert sources(node, 1e3 * value, break_even=2**7) == ["active-set"]  # at most 2^7 leaves below
-    assert sources(node, 1e3 * value, break_even=2**7 - 1) == both
     complete = SignPattern(oracle.signs)
     assert sources(complete, 10 * oracle.objective, gap=0.0, break_even=1) == ["active-set"]  # nothing below it
+    prices = {"active-set": 1e-5, "exact": Price(prepare=0.0, bound=1e-4)}
+    assert sources(root, inf, prices=prices) == both
+    assert sources(root, inf, prices={**prices, "exact": Price(prepare=1.0, bound=1e-4)}) == ["active-set"]
 
 
 def test_fast_rises_promise_a_small_subtree() -> None:
-    """A node whose decided groups raised the bound near to the cutoff is left to the cheap bound."""
+    """A trial whose bounds rise fast with the decided groups is continued, not given to the strong bound."""
+    policy = CheapThenStrong("active-set", Exact(), break_even=2**4)
+    open_nodes = tuple((SignPattern((1,) * depth + (0,) * (20 - depth)), 1.0 + 0.1 * depth) for depth in (1, 2, 3))
+    instance = Instance(np.eye(20), np.ones(20), list(range(20)))
+    node = PolicyRun(policy, instance).node(SignPattern.free(20), inf).with_trial(Trial(100, open_nodes))
+    near, far = replace(node, cutoff=1.5), replace(node, cutoff=1.9)  # 4 and 8 levels below the first of them
+    assert policy.decide(near) == SearchBy(policy.members[0])
+    assert policy.decide(far) == BoundBy(policy.members[1])
+
+
+# Subtrees in compiled code
+
+
+@pytest.mark.parametrize("order", ["depth-first", "best-first"])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_policy_without_choice_is_the_plain_search(order: str, n_jobs: int) -> None:
+    """The same nodes, node for node: also where the tree is searched in many tasks."""
+    X, y, groups = large_tree()
+    options = {"search": order, "n_jobs": n_jobs, "relaxation": "active-set"}
+    plain = partls.solve(X, y, groups, **options)
+    assert plain.counts["tasks"] > 1
+    for policy in (Fixed("active-set"), ByDepth(Fixed("active-set"), "active-set", 0), Fixed(Fixed("active-set"))):
+        result = partls.solve(X, y, groups, **{**options, "relaxation": policy})
+        assert result.counts == plain.counts
+        assert (result.objective, result.lower_bound) == (plain.objective, plain.lower_bound)
+
+
+def large_tree() -> tuple[Any, Any, Any]:
+    """Return a problem of some 500 nodes."""
+    rng = np.random.default_rng([1, 1])
+    toeplitz = 0.9 ** np.abs(np.subtract.outer(np.arange(90), np.arange(90)))
+    X = rng.normal(size=(180, 90)) @ np.linalg.cholesky(toeplitz).T
+    return X, rng.normal(size=180), np.repeat(np.arange(18), 5)
+
+
+def test_the_strong_bound_at_the_root_and_the_compiled_search_below() -> None:
+    case, oracle = tree(0)
+    plain = solved(case, "active-set")
+    strong = Exact(share=0.9)
+    result = solved(case, ByDepth(strong, "active-set", 1))
+    check(result, case, oracle)
+    assert strong.asked == [SignPattern.free(8)]
+    assert result.counts["subtrees to active-set"] == 2
+    assert abs(result.n_nodes - plain.n_nodes) <= 4
+
+
+def test_a_stopped_search_keeps_the_strong_bound_of_the_subtrees_handed_over() -> None:
+    X, y, groups = large_tree()
+    optimum = partls.solve(X, y, groups).objective
+
+    @dataclass(frozen=True)
+    class Root(Exact):
+        def prepare(self, instance: Instance) -> Bounder:
+            return Faulty(lambda bound, signs: replace(bound, value=0.995 * optimum)).prepare(instance)
+
+    result = partls.solve(X, y, groups, relaxation=ByDepth(Root(), "active-set", 1), node_limit=40)
+    weak = partls.solve(X, y, groups, relaxation="active-set", node_limit=40)
+    assert weak.lower_bound < 0.995 * optimum == pytest.approx(result.lower_bound, rel=1e-12)
+
+
+def test_a_search_with_a_policy_resumes_where_it_was(tmp_path: Path) -> None:
+    """What was given to the compiled search stays there: the strong bound is not asked again."""
+    X, y, groups = large_tree()
+    strong = Weak()
+    policy = ByDepth(strong, "active-set", 1)
+    whole = partls.solve(X, y, groups, relaxation=policy)
+    assert len(strong.asked) == 1
+    path = tmp_path / "search.ckpt"
+    for node_limit in (1, 60, 200, None):
+        result = partls.solve(X, y, groups, method=BranchAndBound(policy, node_limit=node_limit, checkpoint=path))
+    assert result.status is Status.OPTIMAL
+    assert result.objective == whole.objective
+    assert len(strong.asked) == 2  # once more by the first piece
+    assert result.counts["subtrees to active-set"] == 2
+
+
+@dataclass(frozen=True)
+class Weak:
+    """A bound that proves little and counts how often it is asked."""
+
+    name: str = "weak"
+    asked: list[SignPattern] = field(default_factory=list)
+
+    def prepare(self, instance: Instance) -> Bounder:
+        asked = self.asked
+
+        class Counting:
+            def bound(self, signs: SignPattern, *, cutoff: float = inf) -> Bound:
+                asked.append(signs)
+                return Bound(0.0, 0.0, None, BoundStatus.OPTIMAL, 0.0)
+
+        return Counting()
+
+
+def test_nothing_is_prepared_for_a_small_tree() -> None:
+    """The search is over before the strong bound would pay: it is neither asked nor prepared."""
+    case, oracle = tree(0)
+    unused = Unprepared()
+    result = solved(case, CheapThenStrong("active-set", unused, prices={"unprepared": Price(1.0, 1.0)}))
+    check(result, case, oracle)
+    assert unused.asked == []
+    assert result.n_nodes <= solved(case, "active-set").n_nodes
+
+
+def test_active_set_never_switches_and_auto_says_what_it_did(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("partls.search.node_bound._STRENGTHEN_AFTER", 100)
+    X, y, groups = large_tree()
+    plain, auto = (partls.solve(X, y, groups, relaxation=name) for name in ("active-set", "auto"))
+    assert not any(key.startswith("switched") for key in plain.counts)
+    assert auto.counts["switched to diagonal"] == 1
+    assert partls.solve(X, y, groups).counts == auto.counts  # the default
+    strong, weak = (partls.solve(X, y, groups, relaxation=name, eta=1e4) for name in ("auto", "active-set"))
+    assert strong.counts["switched to strengthened"] == 1
+    assert not any("strengthened" in key for key in weak.counts)
+    assert strong.objective == pytest.approx(weak.objective, rel=1e-12)
+
+
+@dataclass(frozen=True)
+class Deciding(Policy):
+    """A policy that gives one answer, whatever the node."""
+
+    answer: Any
+    kind = "deciding"
+
+    @property
+    def members(self) -> tuple[Relaxation, ...]:
+        return (ActiveSetRelaxation(),)
+
+    def decide(self, node: PolicyNode) -> Any:
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (None, r"policy 'deciding\(active-set\)' decides None: return BoundBy, SearchBy, TryBy or SPLIT"),
+        (BoundBy("active-set"), "asks 'active-set' twice at the node 0"),
+        (SearchBy("shor"), "decides for 'shor', which is not one of its members: active-set"),
+    ],
+)
+def test_a_decision_that_cannot_be_carried_out_is_refused(answer: Any, message: str) -> None:
     case, _ = tree(0)
-    instance = Instance(case.X, case.y, case.labels)
-    cheap = ActiveSetRelaxation().prepare(instance)
-    floor = cheap.bound(SignPattern.free(8)).value
-    half = min((SignPattern((*s.values, 0, 0, 0, 0)) for s in SignPattern.all(4)), key=lambda s: -cheap.bound(s).value)
-    rise = (cheap.bound(half).value - floor) / 4
-    assert rise > 0
-    bounder = CheapThenStrong("active-set", Exact(), gap=0.0, break_even=2**2.5).prepare(instance)
-    near, far = (cheap.bound(half).value + levels * rise for levels in (2.0, 3.0))
-    assert len(bounder.bound(half, cutoff=near).parts) == 1
-    assert len(bounder.bound(half, cutoff=far).parts) == 2
+    with pytest.raises(InvalidInput, match=message):
+        solved(case, Deciding(answer))
+
+
+@pytest.mark.parametrize("answer", [SPLIT, TryBy("active-set", 3), SearchBy("active-set")], ids=str)
+def test_any_policy_that_ends_finds_the_optimum(answer: Any, no_luck: None) -> None:
+    """Splitting without a bound, and trying until the tree is done, are slow ways to a true answer."""
+    for seed in range(2):
+        case, oracle = tree(seed)
+        check(solved(case, Deciding(answer)), case, oracle)
 
 
 def test_by_depth_counts_decided_groups() -> None:
@@ -213,8 +363,9 @@ def test_a_strong_bound_shrinks_the_tree() -> None:
         result = solved(case, CheapThenStrong("active-set", Exact(share), gap=0.0, break_even=1))
         check(result, case, oracle)
         nodes[share] = result.n_nodes
-        assert result.counts.get("closed by exact", 0) > 0 or share == 0.0
-    assert nodes[1.0] < nodes[0.98] < nodes[0.0]
+        assert (result.counts.get("closed by exact", 0) > 0) == (share > 0)
+        assert share or result.counts["bounds by exact"] == 1  # it closed nothing, and is not asked again
+    assert nodes[1.0] < nodes[0.98]
 
 
 # Adaptive
@@ -229,8 +380,8 @@ class Scripted:
     milliseconds: float
     asked: list[SignPattern] = field(default_factory=list)
 
-    def work(self, instance: Instance) -> float:
-        return self.milliseconds
+    def price(self, instance: Instance) -> Price:
+        return Price(0.0, self.milliseconds / 1e3)
 
     def prepare(self, instance: Instance) -> Bounder:
         return self
@@ -264,7 +415,7 @@ def test_adaptive_is_the_same_in_every_run_and_for_any_number_of_threads(monkeyp
     case, _ = tree(0)
 
     def run(seed: int, n_jobs: int) -> tuple[dict[str, int], list[SignPattern]]:
-        strong = Exact(0.99, milliseconds=0.5)
+        strong = Exact(0.99, milliseconds=0.05)
         policy = Adaptive(["active-set", strong], seed=seed, explore=0.5)
         return dict(solved(case, policy, n_jobs=n_jobs).counts), strong.asked
 
@@ -275,13 +426,13 @@ def test_adaptive_is_the_same_in_every_run_and_for_any_number_of_threads(monkeyp
     assert any(run(seed, 1)[1] != first[1] for seed in (1, 2, 3))
 
 
-def test_work_is_nominal_and_a_relaxation_may_state_its_own() -> None:
+def test_prices_are_measured_or_stated_by_the_relaxation_or_given_by_the_user() -> None:
     small, large = (Instance(np.eye(m)[:, : m - 1], np.ones(m), [0] * (m - 1)) for m in (5, 50))
-    own = nominal_work(ActiveSetRelaxation(), small), nominal_work(ActiveSetRelaxation(), large)
-    assert 0 < own[0] < own[1]
-    assert nominal_work(Exact(milliseconds=7.0), large) == 7.0
+    own = price_of(ActiveSetRelaxation(), small), price_of(ActiveSetRelaxation(), large)
+    assert 0 < own[0].bound < own[1].bound
+    assert price_of(Exact(milliseconds=7.0), large) == Price(0.0, 0.007)
     policy = CheapThenStrong("active-set", Exact(milliseconds=7.0))
-    assert nominal_work(policy, large) == pytest.approx(7.0 + own[1])
+    assert price_of(policy, large).bound == pytest.approx(0.007 + own[1].bound)
 
 
 # Threads
@@ -363,7 +514,7 @@ def test_a_member_that_cannot_be_prepared_is_tried_once_and_counted() -> None:
     result = solved(case, CheapThenStrong("active-set", broken, break_even=1))
     check(result, case, oracle)
     assert broken.asked == [1]
-    assert result.counts["failed: NotImplementedError"] == result.counts["bounds by unprepared"] > 1
+    assert result.counts["failed: NotImplementedError"] == result.counts["bounds by unprepared"] >= 1
 
 
 def test_nothing_certified_means_nothing_claimed() -> None:
@@ -381,7 +532,7 @@ def test_a_slow_member_ends_at_the_time_limit_with_a_true_bound() -> None:
         return replace(bound, value=-inf)
 
     case, oracle = tree(1)
-    for relaxation in (Faulty(slow), CheapThenStrong("active-set", Faulty(slow), gap=0.0, break_even=0)):
+    for relaxation in (Faulty(slow), ByDepth(Faulty(slow), "active-set", depth=8)):
         result = solved(case, relaxation, time_limit=0.12)
         assert result.status is Status.TIME_LIMIT
         assert result.lower_bound <= oracle.objective <= result.objective * (1 + 1e-10)
@@ -411,7 +562,7 @@ def test_a_feasible_point_that_meets_its_bound_closes_the_node(no_luck: None) ->
     X = rng.normal(size=(60, 9))
     y = X @ np.repeat([1.0, -2.0, 0.5], 3) + 0.01 * rng.normal(size=60)
     for relaxation, closer in (
-        (Faulty(lambda bound, signs: bound), "closed by faulty"),
+        (Faulty(lambda bound, signs: bound), "bounds by faulty"),
         (Faulty(lambda bound, signs: replace(bound, value=bound.value * (1 - 1e-7))), "closed by factorisation"),
         ("unconstrained", "bounds by unconstrained"),
         (Fixed("unconstrained"), "bounds by unconstrained"),

@@ -56,9 +56,9 @@ def _methods() -> list[str]:
 
 
 def _relaxations() -> list[str]:
-    from relaxations import MEMBERS
+    from relaxations import SEARCHABLE
 
-    return list(MEMBERS)
+    return list(SEARCHABLE)
 
 
 _CERTAINTY = 30.0  # seconds at most for the certainty of the signs on the page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -61,7 +62,10 @@ class CompiledExplorer:
         if bounds[0] < incumbent.value:
             incumbent = Incumbent(float(bounds[0]), best)
         left = [
-            Subtree(SignPattern(tuple(signs.tolist())), float(value), doubtful=bool(np.isnan(value)))
+            replace(
+                subtree, signs=SignPattern(tuple(signs.tolist())), bound=float(np.maximum(value, subtree.floor)),
+                doubtful=bool(np.isnan(value)),
+            )
             for signs, value in zip(open_signs[:n_open], open_values[:n_open], strict=True)
         ]
         tally = Counter(dict(zip(nodes.COUNT_NAMES, counts.tolist(), strict=True)))
@@ -83,9 +87,9 @@ class CompiledExplorer:
         Once the time is up, that of the whole tree's relaxation, which is at hand.
         """
         try:
-            return self._safe_bound(subtree, upper)
+            return max(self._safe_bound(subtree, upper), subtree.floor)
         except OutOfTime:
-            return self._floor
+            return max(self._floor, subtree.floor)
 
     @cached_property
     def _floor(self) -> float:

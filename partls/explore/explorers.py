@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +14,10 @@ from formulations.instance import Instance
 from partls.explore.branching import BranchingRule
 from partls.explore.compiled import CompiledExplorer
 from partls.explore.generic import GenericExplorer
-from partls.explore.subtree import Exploration, Explorer, Task, Tolerances
+from partls.explore.subtree import Exploration, Explorer, Subtree, Task, Tolerances
+from partls.explore.switching import PolicyExplorer
 from relaxations.active_set import ActiveSetRelaxation, GroupedProblem, OrthogonalBounder, group_columns
+from relaxations.policies.policy import Policy
 from relaxations.protocol import Relaxation
 
 
@@ -42,32 +45,55 @@ class SearchProblem:
         reduction = self.instance.reduction
         orthogonal = OrthogonalBounder(reduction)
         fallback = GenericExplorer(reduction, lambda: orthogonal, self.branching, self.tolerances, "factorisation")
-        if not isinstance(self.relaxation, ActiveSetRelaxation):
-            own = GenericExplorer(
-                reduction, lambda: self.relaxation.prepare(self.instance), self.branching, self.tolerances,
-                self.relaxation.name,
+        if not isinstance(self.relaxation, Policy):
+            return Explorers(self._search(self.relaxation, fallback, grouped), fallback)
+        leaves = self.relaxation.leaves
+        searches = {label: self._search(leaf, fallback, grouped) for label, leaf in leaves.items()}
+        own = PolicyExplorer(self.instance, self.relaxation, searches, fallback, self.branching, self.tolerances)
+        return Explorers(own, fallback, searches)
+
+    def _search(self, relaxation: Relaxation, fallback: GenericExplorer, grouped: GroupedProblem | None) -> Explorer:
+        """Return what searches whole subtrees by one relaxation: the compiled search where there is one."""
+        if not isinstance(relaxation, ActiveSetRelaxation):
+            return GenericExplorer(
+                self.instance.reduction, lambda: relaxation.prepare(self.instance), self.branching, self.tolerances,
+                relaxation.name,
             )
-            return Explorers(own, fallback)
-        grouped = grouped or group_columns(reduction)
+        grouped = grouped or group_columns(self.instance.reduction)
         if not kernel_applies(grouped):
-            return Explorers(fallback, fallback)
-        compiled = CompiledExplorer(grouped, self.branching, self.tolerances, self.upper, self.diagonal)
-        return Explorers(compiled, fallback)
+            return fallback
+        return CompiledExplorer(grouped, self.branching, self.tolerances, self.upper, self.diagonal)
 
 
 @dataclass(frozen=True, eq=False)
 class Explorers:
-    """The explorer of a problem, and the one that settles what the compiled kernel could not bound safely."""
+    """The explorer of a problem, and the one that settles what the compiled kernel could not bound safely.
+
+    ``searches`` are the explorers of the relaxations to which a policy hands subtrees over.
+    """
 
     main: Explorer
     fallback: GenericExplorer
+    searches: Mapping[str, Explorer] = field(default_factory=dict)
 
     def explore(self, task: Task, stop: NDArray[np.uint8]) -> Exploration:
         """Return what comes of one task; of a subtree that ``stop`` keeps from being looked at, that it is open."""
         if stop[0]:
             return Exploration(task.incumbent, open=[task.subtree])
-        explorer = self.fallback if task.subtree.doubtful else self.main
+        explorer = self.fallback if task.subtree.doubtful else self.owner(task.subtree)
         return explorer.explore(task.subtree, task.incumbent, task.budget, stop)
+
+    def owner(self, subtree: Subtree) -> Explorer:
+        """Return the explorer of a subtree: the one a policy has given it to, or the main one."""
+        return self.searches.get(subtree.search, self.main)
+
+    def is_compiled(self, subtree: Subtree) -> bool:
+        """Return whether the compiled search explores a subtree."""
+        return isinstance(self.owner(subtree), CompiledExplorer)
+
+    def safe_bound(self, subtree: Subtree, upper: float) -> float:
+        """Return a safe lower bound (reduced units) on the solutions of a subtree no worse than ``upper``."""
+        return self.owner(subtree).safe_bound(subtree, upper)
 
 
 def kernel_applies(grouped: GroupedProblem) -> bool:

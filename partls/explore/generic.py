@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan
 
 import numpy as np
@@ -63,14 +63,16 @@ class GenericExplorer:
         try:
             if not hasattr(self._local, "bounder"):
                 self._local.bounder = self._prepare()  # first: it may take until the time is up
-            while stack and out.counts["nodes"] < node_budget and not stop[0]:
-                below = self._expand(stack[-1], out)
-                stack[-1:] = below
-                out.counts["nodes"] += 1
+            while stack and out.counts["nodes"] < node_budget and not stop[0] and self._goes_on(stack[-1]):
+                stack[-1:] = self._expand(stack[-1], out)
         except OutOfTime:  # in the middle of a node, which stays open
             pass
         out.open = stack
         return out
+
+    def _goes_on(self, node: Subtree) -> bool:
+        """Return whether this explorer takes the next node, too."""
+        return True
 
     def safe_bound(self, subtree: Subtree, upper: float) -> float:
         """Return a safe bound of a subtree: the relaxation's own, or by orthogonal factorisation if better."""
@@ -78,27 +80,42 @@ class GenericExplorer:
             exact = self._exact(subtree.signs, upper, self._safe.least_squares)[0]
         except OutOfTime:
             exact = self._reduction.rest
-        return exact if isnan(subtree.bound) else max(exact, subtree.bound)
+        return max([exact, subtree.floor, *([] if isnan(subtree.bound) else [subtree.bound])])
 
     def _expand(self, node: Subtree, out: Exploration) -> list[Subtree]:
         """Bound a node: close it, or return its two children, the more promising last."""
         if self._closes(node.bound, out):  # an incumbent found since its parent was split is enough
-            return _close(node.bound, out, "prunes", "a parent's bound")
+            return close(node.bound, out, "prunes", "a parent's bound")
         bound = self._bound(node.signs, self._tolerances.cutoff(out.best.value), out.counts)
-        claim, v = self._claim(node, bound), self._point(bound)
-        if self._closes(claim.decisive, out):
-            if not self._is_exact:
-                self._look_for_a_contradiction(node.signs, claim.value, out.best.v if v is None else v, out)
-            return _close(claim.value, out, "prunes", claim.source)
-        if v is not None:
-            claim = self._try_rounded(node, claim, v, out)
-            if self._closes(claim.decisive, out):
-                return _close(claim.value, out, "tight", claim.source)
+        return self._close_or_split(node, bound, out)
+
+    def _close_or_split(self, node: Subtree, bound: Bound, out: Exploration) -> list[Subtree]:
+        """Close a node that has been bounded, or return its two children."""
+        claim, v = self._closed_or_claimed(node, bound, out)
+        if claim is None:
+            return []
         if node.signs.is_complete:
             return self._settle(node, claim.value, out)
         k = self._branch_group(node, v, out.counts)
         first = 1 if v is None or v[self._reduction.labels == k].sum() >= 0 else -1
-        return [Subtree(node.signs.fix(k, -first), claim.value), Subtree(node.signs.fix(k, first), claim.value)]
+        out.counts["nodes"] += 1
+        signs = [node.signs.fix(k, sign) for sign in (-first, first)]
+        return [replace(node, signs=child, bound=claim.value, doubtful=False) for child in signs]
+
+    def _closed_or_claimed(self, node: Subtree, bound: Bound, out: Exploration) -> tuple[_Claim | None, Floats | None]:
+        """Return (claim, point) of a bounded node; the claim is None if the bound or the rounded point closes it."""
+        claim, v = self._claim(node, bound), self._point(bound)
+        if self._closes(claim.decisive, out):
+            if not self._is_exact:
+                self._look_for_a_contradiction(node.signs, claim.value, out.best.v if v is None else v, out)
+            close(claim.value, out, "prunes", claim.source)
+            return None, v
+        if v is not None:
+            claim = self._try_rounded(node, claim, v, out)
+            if self._closes(claim.decisive, out):
+                close(claim.value, out, "tight", claim.source)
+                return None, v
+        return claim, v
 
     def _closes(self, value: float, out: Exploration) -> bool:
         """Return whether a box with this bound holds nothing better than the incumbent."""
@@ -139,7 +156,7 @@ class GenericExplorer:
         check_claim(self._name, node.signs, value, solution, self._size)
         if solution.value < out.best.value:
             out.best = solution
-        return _close(max(exact, value), out, "leaves", "factorisation")
+        return close(max(exact, value), out, "leaves", "factorisation")
 
     def _look_for_a_contradiction(self, signs: SignPattern, claimed: float, v: Floats, out: Exploration) -> None:
         """Compare a claim that closes a box with solutions in it: the incumbent if it is there, and v rounded."""
@@ -151,11 +168,14 @@ class GenericExplorer:
     def _bound(self, signs: SignPattern, cutoff: float, counts: Counter[str]) -> Bound:
         """Return the relaxation's bound, counted; anything but a safe number proves nothing."""
         bound = ask(self._local.bounder, signs, cutoff=cutoff * self._reduction.scale, source=self._name)
+        self._count(bound, counts)
+        return bound
+
+    def _count(self, bound: Bound, counts: Counter[str]) -> None:
         for part in bound.parts or (bound,):
             counts[f"bounds by {part.source}"] += 1
             failed = part.error and part.status is BoundStatus.FAILED
             counts[f"failed: {part.error}" if failed else f"bound {part.status.value}"] += 1
-        return bound
 
     def _point(self, bound: Bound) -> Floats | None:
         """Return the relaxed point, if there is one to round and to branch on."""
@@ -212,8 +232,9 @@ class GenericExplorer:
         return self._safe.value(v, column_signs, max(upper, solution.value)), solution
 
 
-def _close(value: float, out: Exploration, how: str, source: str) -> list[Subtree]:
+def close(value: float, out: Exploration, how: str, source: str) -> list[Subtree]:
     """Close a node at its safe value; ``source`` is what proved it."""
+    out.counts["nodes"] += 1
     out.counts[how] += 1
     out.counts[f"closed by {source}"] += 1
     out.closed = min(out.closed, value)

@@ -20,12 +20,17 @@ from formulations.tolerances import ROUNDING, ZERO
 class Subtree:
     """All solutions allowed by ``signs``; ``bound`` orders the work (reduced units, not yet safe).
 
-    ``doubtful`` marks a box that the compiled kernel could not close by a safe bound.
+    ``doubtful`` marks a box that the compiled kernel could not close by a safe bound. ``search`` is the relaxation that
+    a policy has chosen for the whole subtree, ``floor`` a safe bound known from above, and ``asked`` are the members
+    of the policy that have bounded an ancestor.
     """
 
     signs: SignPattern
     bound: float = -inf
     doubtful: bool = False
+    search: str = ""
+    floor: float = -inf
+    asked: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)

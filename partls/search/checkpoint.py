@@ -121,7 +121,7 @@ class Checkpoint:
             "strong_penalty": bool(state.strong_penalty),
             "proved": repr(float(state.proved)),
             "counts": {name: int(count) for name, count in state.counts.items()},
-            "open": [[str(tree.signs), repr(float(tree.bound)), bool(tree.doubtful)] for tree in state.open],
+            "open": [_entry(tree) for tree in state.open],
         }
 
     def _state(self, document: Any, root: SignPattern) -> Snapshot:
@@ -151,11 +151,17 @@ class _Refused(Exception):  # noqa: N818
     """Why a file is no checkpoint of this search."""
 
 
+def _entry(tree: Subtree) -> list[Any]:
+    """Return an open subtree as a list; what a policy has decided about it stands at the end, if there is anything."""
+    entry = [str(tree.signs), repr(float(tree.bound)), bool(tree.doubtful)]
+    return [*entry, tree.search, repr(float(tree.floor))] if tree.search else entry
+
+
 def _subtree(entry: Any, root: SignPattern) -> Subtree:
-    spelled, bound, doubtful = entry
-    if not isinstance(doubtful, bool):
+    spelled, bound, doubtful, search, floor = entry if len(entry) == 5 else (*entry, "", "-inf")
+    if not isinstance(doubtful, bool) or not isinstance(search, str) or math.isnan(float(floor)):
         raise _Refused("is malformed")
-    return Subtree(_pattern(spelled, root), float(bound), doubtful)
+    return Subtree(_pattern(spelled, root), float(bound), doubtful, search, float(floor))
 
 
 def _pattern(spelled: Any, root: SignPattern) -> SignPattern:

@@ -78,12 +78,12 @@ class Dispatcher:
     def _fill_window(self, pool: ExplorerPool) -> None:
         """Dispatch subtrees until the window is full, as far as the nodes left allow."""
         state = self._state
-        least = self._bound.least_budget(depth_first=state.open.is_depth_first)
-        window, largest = window_and_budget(state.n_nodes, state.counts["tasks"], _ROUND, least)
+        window, size = window_and_budget(state.n_nodes, state.counts["tasks"], _ROUND, 1)
         left = min(self._limits.nodes_left(state.n_nodes), self._bound.nodes_until_due(state.n_nodes))
         left -= sum(task.budget for task in state.dispatched)
         while left > 0 and (room := min(window - len(state.dispatched), len(state.open))) > 0:
-            task = state.take(max(1, min(largest, left // room)))
+            least = self._bound.least_budget(state.open.next(), depth_first=state.open.is_depth_first)
+            task = state.take(max(1, min(max(least, size), left // room)))
             task.ticket = pool.submit(Task(task.subtree, state.incumbent, task.budget))
             left -= task.budget
 

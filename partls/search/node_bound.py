@@ -1,4 +1,4 @@
-"""The bound at the nodes, which is strengthened once, when the tree has grown large enough to pay for it."""
+"""The bound at the nodes; "auto" may strengthen it once, when the tree has grown large enough to pay for it."""
 
 from __future__ import annotations
 
@@ -10,20 +10,24 @@ import numpy as np
 from formulations.signs import SignPattern
 from partls.explore.compiled import CompiledExplorer
 from partls.explore.explorers import Explorers, SearchProblem
+from partls.explore.subtree import Subtree
+from partls.explore.switching import PolicyExplorer
 from partls.runtime.daemon_threads import run_with_deadline
 from partls.search.limits import UNLIMITED
 from relaxations import named
+from relaxations.policies.auto import Auto
 
 _FIRST_WORK = 1e7  # nodes times M^2 explored in the caller's thread, which cannot be interrupted, before any other
 _STRENGTHEN_AFTER = 1000  # nodes: the diagonal then costs about what the search has cost so far
 _MOST = 0.5  # share of the gap: a bound that closes more of it at the root is worth a hundred times the time per node
 _DEPTH_FIRST_BUDGET, _BEST_FIRST_BUDGET = 512, 32  # nodes per task
 _GENERIC_BUDGET = 8
-_STRONG_PENALTY = "strengthened"  # the relaxation
+_POLICY_BUDGET = 2**20  # a policy ends its tasks itself, and counts the nodes of compiled trials in them
+STRONG_PENALTY = "strengthened"  # the relaxation
 
 
 class NodeBound:
-    """Choose how nodes are bounded: the compiled bound where it applies, a stronger one for a large tree.
+    """Choose how nodes are bounded: as the user has said, and with "auto" by a stronger bound for a large tree.
 
     Attributes
     ----------
@@ -42,34 +46,43 @@ class NodeBound:
         self._reduction = problem.instance.reduction
         self.first_budget = int(np.clip(_FIRST_WORK / self._reduction.n_columns**2, 64, _STRENGTHEN_AFTER))
         self._budget = _GENERIC_BUDGET
+        self._compiled_budget = _BEST_FIRST_BUDGET if best_first else _DEPTH_FIRST_BUDGET
         if self.is_compiled:
-            self._budget = _BEST_FIRST_BUDGET if best_first else _DEPTH_FIRST_BUDGET
+            self._budget = self._compiled_budget
 
-    def least_budget(self, *, depth_first: bool) -> int:
+    def least_budget(self, subtree: Subtree, *, depth_first: bool) -> int:
         """Return the nodes of a task while the tree is small."""
-        return _DEPTH_FIRST_BUDGET if self.is_compiled and depth_first else self._budget
+        if self.explorers.is_compiled(subtree):
+            return _DEPTH_FIRST_BUDGET if depth_first else self._compiled_budget
+        return _POLICY_BUDGET if isinstance(self.explorers.owner(subtree), PolicyExplorer) else self._budget
 
     def nodes_until_due(self, nodes: int) -> int:
-        """Return how many more nodes to explore before the bound is strengthened."""
+        """Return how many more nodes to explore before the search is taken for a large one."""
         return UNLIMITED if self.is_final else _STRENGTHEN_AFTER - nodes
 
-    def strengthen(self, root: SignPattern, lower: float, upper: float, is_over: Callable[[], bool]) -> bool:
-        """Strengthen the bound; return whether the search is to start again from the root."""
+    def strengthen(self, root: SignPattern, lower: float, upper: float, is_over: Callable[[], bool]) -> str:
+        """Strengthen the bound of a large tree if it may be; return by what, "" if by nothing.
+
+        With "strengthened" the search has to start again from the root.
+        """
+        self.is_final = True
+        if not isinstance(self.problem.relaxation, Auto):
+            return ""
         if self._penalty_pays(root, lower, upper, is_over):
             self.strengthen_penalty()
-            return True
-        if isinstance(self.explorers.main, CompiledExplorer):
-            diagonal = run_with_deadline(self.explorers.main.add_diagonal, is_over)
-            self.problem = replace(self.problem, diagonal=diagonal)
-        self.is_final = True
-        return False
+            return STRONG_PENALTY
+        if not isinstance(self.explorers.main, CompiledExplorer):
+            return ""
+        diagonal = run_with_deadline(self.explorers.main.add_diagonal, is_over)
+        self.problem = replace(self.problem, diagonal=diagonal)
+        return "" if diagonal is None else "diagonal"
 
     def _penalty_pays(self, root: SignPattern, lower: float, upper: float, is_over: Callable[[], bool]) -> bool:
         """Return whether the L2 penalty made strong, which no compiled bound knows, closes most of the gap at once."""
         if not self._has_penalty:
             return False
         instance = self.problem.instance
-        bound = run_with_deadline(lambda: named(_STRONG_PENALTY).prepare(instance).bound(root), is_over)
+        bound = run_with_deadline(lambda: named(STRONG_PENALTY).prepare(instance).bound(root), is_over)
         return bound is not None and bound.value / self._reduction.scale - lower > _MOST * (upper - lower)
 
     @property
@@ -79,16 +92,16 @@ class NodeBound:
     @property
     def has_strong_penalty(self) -> bool:
         """Whether the relaxation in use is that of the strong penalty."""
-        return self.problem.relaxation.name == _STRONG_PENALTY
+        return self.problem.relaxation.name == STRONG_PENALTY
 
     @property
     def can_strengthen_penalty(self) -> bool:
-        """Whether the compiled bound is in use and there is an L2 penalty to make strong."""
-        return self.is_compiled and self._has_penalty
+        """Whether the compiled bound is in use, may be changed, and there is an L2 penalty to make strong."""
+        return self.is_compiled and self._has_penalty and isinstance(self.problem.relaxation, Auto)
 
     def strengthen_penalty(self) -> None:
         """Bound nodes by the relaxation that knows the L2 penalty."""
-        self.problem = replace(self.problem, relaxation=named(_STRONG_PENALTY))
+        self.problem = replace(self.problem, relaxation=named(STRONG_PENALTY))
         self._explore_with(self.problem.explorers())
         self.is_final = True
 
@@ -97,4 +110,4 @@ class NodeBound:
         self._explore_with(Explorers(self.explorers.fallback, self.explorers.fallback))
 
     def _explore_with(self, explorers: Explorers) -> None:
-        self.explorers, self.is_compiled, self._budget = explorers, False, _GENERIC_BUDGET
+        self.explorers, self.is_compiled, self.is_final, self._budget = explorers, False, True, _GENERIC_BUDGET

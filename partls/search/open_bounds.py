@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -30,7 +31,7 @@ def close_certified(state: TreeState, safe_bound: SafeBound, limits: Limits) -> 
         if state.gap_closed(bound):
             closed = min(closed, bound)
         else:  # the kernel's own bound was wrong
-            left.append(Subtree(subtree.signs, bound, doubtful=True))
+            left.append(replace(subtree, bound=bound, doubtful=True))
     state.set_open(left, closed=closed)
     return bool(left)
 

@@ -12,7 +12,7 @@ from partls.runtime.progress import SearchProgress
 from partls.search.checkpoint import Snapshot
 from partls.search.dispatch import Dispatcher
 from partls.search.limits import Limits
-from partls.search.node_bound import NodeBound
+from partls.search.node_bound import STRONG_PENALTY, NodeBound
 from partls.search.open_bounds import certified_bound, close_certified
 from partls.search.plan import SearchPlan
 from partls.search.state import TreeState
@@ -54,7 +54,7 @@ class TreeSearch:
             finally:
                 self._save(now=True)  # also when the workers are lost
             deadline = self._limits.end_of_certifying()
-            state.proved = max(state.proved, certified_bound(state, self._bound.explorers.main.safe_bound, deadline))
+            state.proved = max(state.proved, certified_bound(state, self._bound.explorers.safe_bound, deadline))
             self._save(now=True)
             progress.finish(state.n_nodes, len(state.open), *self._in_original_units(state.proved))
         return Outcome(state.incumbent, state.proved, self._limits.reached, state.counts, distance=self._distance)
@@ -71,7 +71,7 @@ class TreeSearch:
         """Search until the gap is closed by certified bounds, not by the estimates of the subtrees left open."""
         self._run(progress)
         while self._limits.reached is None and close_certified(
-            self._state, self._bound.explorers.main.safe_bound, self._limits
+            self._state, self._bound.explorers.safe_bound, self._limits
         ):
             self._run(progress)
 
@@ -95,12 +95,15 @@ class TreeSearch:
     def _run_round(self) -> None:
         """Explore the top of the tree, or a few subtrees."""
         state, bound = self._state, self._bound
-        if state.n_nodes == 0 and bound.is_compiled:
+        if state.n_nodes == 0 and state.open and bound.explorers.is_compiled(state.open.next()):
             self._dispatcher.explore_first()
             return
         if not state.dispatched and bound.nodes_until_due(state.n_nodes) <= 0:
             self._dispatcher.dismiss()
-            if bound.strengthen(state.root, state.estimate(), state.incumbent.value, self._limits.is_over):
+            switched = bound.strengthen(state.root, state.estimate(), state.incumbent.value, self._limits.is_over)
+            if switched:
+                state.counts[f"switched to {switched}"] += 1
+            if switched == STRONG_PENALTY:
                 state.restart()
         self._dispatcher.work(self._save)
 

@@ -30,10 +30,10 @@ from partls.search.task import Outcome, SearchTask
 from partls.search.tree import TreeSearch
 from partls.strategies.option import backend_option, checked_backend, documented, option, solver_option
 from partls.strategies.strategy import Strategy
-from relaxations import as_relaxation, kernel, through_cvxpy
+from relaxations import Relaxation, as_relaxation, kernel, through_cvxpy
 from relaxations.active_set import ActiveSetRelaxation, GroupedProblem, group_columns
 from relaxations.clock import OutOfTime, until
-from relaxations.protocol import Relaxation
+from relaxations.policies.policy import Policy, constant, leaves_of
 
 SEARCHES = ("depth-first", "best-first")
 _NO_LOCAL_SEARCH = 12  # groups: smaller trees need no incumbent to start with
@@ -61,7 +61,8 @@ class BranchAndBound(Strategy):
     proves: ClassVar[bool] = True
 
     relaxation: Any = option(
-        "active-set", "Lower bound at the nodes: a name, any Relaxation, or a policy that switches between several."
+        "auto", 'Lower bound at the nodes: a name, any Relaxation, or a policy that switches between several. "auto" '
+        'is "active-set", and may change to a stronger bound after 1,000 nodes; Result.counts says which.',
     )
     branching: Any = option(
         "strong", 'Which group to split next: "strong", "bound-score", "max-violation" or a BranchingRule.'
@@ -114,7 +115,7 @@ class BranchAndBound(Strategy):
 
     def prepare(self) -> None:
         """Load the compiled search where it will run."""
-        if isinstance(self.bound_by, ActiveSetRelaxation):
+        if _uses_kernel(self.bound_by):
             _ = kernel.one_node, kernel.flips, kernel.walk
 
     def run(self, task: SearchTask) -> Outcome:
@@ -133,15 +134,15 @@ class BranchAndBound(Strategy):
 
     def _tree(self, task: SearchTask) -> TreeSearch | Outcome:
         """Return the tree to search, or the answer where a solution fits the data exactly."""
-        reduction, relaxation = task.instance.reduction, self.bound_by
+        reduction, relaxation = task.instance.reduction, constant(self.bound_by)
         size = float(reduction.z @ reduction.z) + reduction.rest
         tolerances = Tolerances(_PRUNE_SHARE * task.gap_tol, size)
         exact_fit = find_exact_fit(reduction, task.root, _EXACT_FIT * size, task.is_over)
         if exact_fit is not None:
             return Outcome(exact_fit, 0.0, None, Counter({"nodes": 0}))
         grouped, plan = group_columns(reduction), self._plan(task)
-        native = isinstance(relaxation, ActiveSetRelaxation) and kernel_applies(grouped)
-        unlimited = task.time_limit is None and self.node_limit is None
+        native = _uses_kernel(relaxation) and kernel_applies(grouped)
+        unlimited = not isinstance(relaxation, Policy) and task.time_limit is None and self.node_limit is None
         incumbent = _first_incumbent(grouped, task, tolerances, native=native, unlimited=unlimited)
         problem = SearchProblem(task.instance, relaxation, branching_rule(self.branching), tolerances, incumbent.value)
         tree = TreeSearch(problem, problem.explorers(grouped), plan, incumbent, grouped.distance)
@@ -157,6 +158,11 @@ class BranchAndBound(Strategy):
             nonnegative("max_open_nodes", self.max_open_nodes, integer=True), self.executor,
             None if path is None else Checkpoint.of(path, task.instance, task.root, self.checkpoint_interval or 0.0),
         )
+
+
+def _uses_kernel(relaxation: Relaxation) -> bool:
+    """Return whether a relaxation, or a member of a policy, is bounded in compiled code."""
+    return any(isinstance(leaf, ActiveSetRelaxation) for leaf in leaves_of(relaxation))
 
 
 def _first_incumbent(grouped: GroupedProblem, task: SearchTask, tolerances: Tolerances, *, native: bool,

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import inf
 
 import numpy as np
 
 from formulations.errors import InvalidInput
 from formulations.instance import Instance
-from formulations.signs import SignPattern
-from relaxations.policies.policy import Policy, PolicyMember
-from relaxations.protocol import Bound, Relaxation, strongest
+from relaxations.policies.node import SPLIT, BoundBy, Decision, PolicyNode, SearchBy
+from relaxations.policies.policy import Policy
+from relaxations.price import Price
+from relaxations.protocol import Relaxation
 from relaxations.registry import as_relaxation
+
+_LEAST = 1e-9  # seconds: no bound is for nothing
 
 
 @dataclass(frozen=True)
@@ -25,13 +29,15 @@ class Adaptive(Policy):
     node the cheapest left open. From that follows the work V(u) of a subtree searched with the cheapest bound alone,
     ``V(u) = work + 2 (1 - p(u)) V(u - 1)``, and what another member saves, ``2 p V(u - 1)`` per bound. The one that
     saves most for its cost is asked, if that is more than its cost. Now and then another is tried, drawn by ``seed``
-    and so rarely that trying takes about ``explore`` of the work. Costs are nominal
-    (``relaxations.policies.work``): the clock is not read, and the same seed gives the same search.
+    and so rarely that trying takes about ``explore`` of the work. Costs are prices: the clock is not read, and the
+    same seed gives the same search. A subtree whose patterns, all of them, cost the cheapest member less than one bound
+    of any other is searched by the cheapest member alone.
     """
 
     relaxations: Sequence[Relaxation | str]
     seed: int = 0
     explore: float = 0.05
+    prices: Mapping[str, Price | float] | None = None
     kind = "adaptive"
     sequential = True
 
@@ -41,15 +47,14 @@ class Adaptive(Policy):
             raise InvalidInput(f"relaxations={self.relaxations!r}: list at least one relaxation to choose from")
         super().__post_init__()
 
-    @property
+    @cached_property
     def members(self) -> tuple[Relaxation, ...]:
         """The relaxations in the order given."""
         return tuple(as_relaxation(relaxation) for relaxation in self.relaxations)
 
-    def prepare(self, instance: Instance) -> _AdaptiveBounder:
-        """Return a bounder that has learnt nothing yet."""
-        members = sorted((PolicyMember(member, instance) for member in self.members), key=lambda member: member.work)
-        return _AdaptiveBounder(members, np.random.default_rng(self.seed), self.explore)
+    def begin(self, instance: Instance) -> _Learner:
+        """Return a decider that has learnt nothing yet."""
+        return _Learner(tuple(self.leaves.values()), np.random.default_rng(self.seed), self.explore)
 
 
 @dataclass(eq=False)
@@ -72,47 +77,62 @@ class _ClosingRate:
         return (self.closed[undecided] + 2 * otherwise) / (self.asked[undecided] + 2)
 
 
-class _AdaptiveBounder:
-    def __init__(self, members: list[PolicyMember], rng: np.random.Generator, explore: float) -> None:
+class _Learner:
+    def __init__(self, members: tuple[Relaxation, ...], rng: np.random.Generator, explore: float) -> None:
         self._members, self._rng, self._explore = members, rng, explore
         self._rates = [_ClosingRate() for _ in members]
+        self._order: list[int] = []  # cheapest first
+        self._costs: list[float] = []
 
-    def bound(self, signs: SignPattern, *, cutoff: float = inf) -> Bound:
-        bounds = [self._ask(0, signs, cutoff)]
-        if not _closes(bounds[0], cutoff):
-            choice = self._choose(len(signs.undecided), bounds[0].status.trusted)
-            bounds += [] if choice is None else [self._ask(choice, signs, cutoff)]
-        return strongest(bounds)
+    def decide(self, node: PolicyNode) -> Decision:
+        """Bound by the cheapest member, then by at most one other; split what they leave open."""
+        if not self._order:
+            self._costs = [max(node.price(member).bound, _LEAST) for member in self._members]
+            self._order = sorted(range(len(self._members)), key=lambda i: self._costs[i])
+        cheapest = self._order[0]
+        if node.bound_by(self._members[cheapest]) is None:
+            return self._at_first(cheapest, node)
+        if len(node.bounds) > 1:
+            return SPLIT
+        choice = self._choose(node.undecided, node.bounds[0].status.trusted)
+        return SPLIT if choice is None else BoundBy(self._members[choice])
 
-    def _ask(self, i: int, signs: SignPattern, cutoff: float) -> Bound:
-        bound = self._members[i].ask(signs, cutoff)
-        if cutoff < inf:  # nothing can close a node without one
-            self._rates[i].learn(len(signs.undecided), _closes(bound, cutoff))
-        return bound
+    def learn(self, node: PolicyNode) -> None:
+        """Count which of the members asked have closed the node."""
+        if node.cutoff == inf:  # nothing can close a node without one
+            return
+        for i, member in enumerate(self._members):
+            bound = node.bound_by(member)
+            if bound is not None:
+                closes = bound.status.trusted and bound.value >= node.cutoff
+                self._rates[i].learn(node.undecided, closes)
+
+    def _at_first(self, cheapest: int, node: PolicyNode) -> Decision:
+        """Ask the cheapest member; give it the subtree where all of its patterns cost less than any other bound."""
+        others = [self._costs[i] for i in self._order[1:]]
+        if not others or 2.0 ** (node.undecided + 1) * self._costs[cheapest] <= min(others):
+            return SearchBy(self._members[cheapest])
+        return BoundBy(self._members[cheapest])
 
     def _choose(self, undecided: int, answered: bool) -> int | None:
         """Return the member that saves most for its cost, one to try, or None; one in any case without an answer."""
-        others = range(1, len(self._members))
+        others = self._order[1:]
         if not others or (answered and undecided == 0):  # two children, each a bound that no other can better
             return None
         saved = 2 * self._subtree(undecided - 1)
         rates = {i: self._rates[i].at(undecided, self._rates[i].overall()) for i in others}
-        worth = {i: rates[i] * saved / self._members[i].work for i in others}
+        worth = {i: rates[i] * saved / self._costs[i] for i in others}
         best = max(others, key=lambda i: worth[i])
         if worth[best] > 1 or not answered:
             return best
-        chances = [self._explore * self._members[0].work / self._members[i].work for i in others]
+        chances = [self._explore * self._costs[self._order[0]] / self._costs[i] for i in others]
         drawn = self._rng.random(len(chances)) < chances
         return next((i for i, hit in zip(others, drawn, strict=True) if hit), None)
 
     def _subtree(self, undecided: int) -> float:
         """Return the expected work of a node and all below it with the cheapest bound alone."""
-        work = 0.0
+        cheapest, work = self._order[0], 0.0
         for u in range(undecided + 1):
             # Half of all nodes of any search are closed: where nothing was seen, that keeps the subtree narrow.
-            work = self._members[0].work + 2 * (1 - self._rates[0].at(u, 0.5)) * work
+            work = self._costs[cheapest] + 2 * (1 - self._rates[cheapest].at(u, 0.5)) * work
         return work
-
-
-def _closes(bound: Bound, cutoff: float) -> bool:
-    return bound.status.trusted and bound.value >= cutoff

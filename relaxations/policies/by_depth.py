@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
+from functools import cached_property
 
-from formulations.instance import Instance
-from formulations.signs import SignPattern
-from relaxations.policies.policy import Policy, PolicyMember
-from relaxations.protocol import Bound, Relaxation, strongest
+from relaxations.policies.node import SPLIT, BoundBy, Decision, PolicyNode
+from relaxations.policies.policy import Policy, constant
+from relaxations.protocol import Relaxation
 from relaxations.registry import as_relaxation
 
 
 @dataclass(frozen=True)
 class ByDepth(Policy):
-    """``shallow`` while fewer than ``depth`` groups are decided, ``deep`` from there on.
+    """``shallow`` bounds nodes with fewer than ``depth`` decided groups, ``deep`` searches the subtrees below.
 
-    A node closed near the root saves most, so ``shallow`` is the strong bound.
+    A node closed near the root saves most, so ``shallow`` is the strong bound. ``ByDepth("shor", "active-set", 1)``
+    bounds the root by Shor's SDP; if that does not prove the optimum, the compiled search takes the children.
     """
 
     shallow: Relaxation | str
@@ -24,23 +24,21 @@ class ByDepth(Policy):
     depth: int = 3
     kind = "by-depth"
 
-    @property
+    @cached_property
     def members(self) -> tuple[Relaxation, ...]:
         """The shallow and the deep relaxation."""
         return as_relaxation(self.shallow), as_relaxation(self.deep)
 
-    def prepare(self, instance: Instance) -> _ByDepthBounder:
-        """Return the bounder of this instance."""
-        shallow, deep = (PolicyMember(member, instance) for member in self.members)
-        return _ByDepthBounder(shallow, deep, self.depth)
+    @property
+    def constant(self) -> Relaxation | None:
+        """The deep relaxation, if no node is above it."""
+        return None if self.depth > 0 else self.members[1]
 
-
-@dataclass(frozen=True, eq=False)
-class _ByDepthBounder:
-    shallow: PolicyMember
-    deep: PolicyMember
-    depth: int
-
-    def bound(self, signs: SignPattern, *, cutoff: float = inf) -> Bound:
-        member = self.shallow if len(signs) - len(signs.undecided) < self.depth else self.deep
-        return strongest([member.ask(signs, cutoff)])
+    def decide(self, node: PolicyNode) -> Decision:
+        """Bound by the shallow relaxation and split; from ``depth`` on, search by the deep one."""
+        if node.depth >= self.depth:
+            return node.follow(self.members[1])
+        shallow = constant(self.members[0])
+        if isinstance(shallow, Policy):
+            return node.follow(shallow)
+        return BoundBy(shallow) if node.bound_by(shallow) is None else SPLIT

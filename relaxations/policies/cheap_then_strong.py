@@ -2,33 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from math import inf
+from functools import cached_property
+from math import inf, log2
 
 from formulations.errors import InvalidInput
-from formulations.instance import Instance
-from formulations.signs import SignPattern
-from relaxations.policies.policy import Policy, PolicyMember
-from relaxations.protocol import Bound, Relaxation, strongest
+from relaxations.active_set import ActiveSetRelaxation
+from relaxations.policies.node import SPLIT, BoundBy, Decision, PolicyNode, SearchBy, TryBy
+from relaxations.policies.policy import Policy, constant
+from relaxations.price import Price
+from relaxations.protocol import Relaxation
 from relaxations.registry import as_relaxation
+
+_TRIAL = 0.1  # of the price of a strong bound: what a trial of the cheap search may cost
+_LARGEST_TRIAL = 10_000_000  # nodes
+_PAYS = 3.0  # a subtree must be estimated at so many times the price of a strong bound
+_HELPS = 0.3  # share of the gap: a strong bound that closes less is not asked again below
 
 
 @dataclass(frozen=True)
 class CheapThenStrong(Policy):
-    """The cheap bound first; the strong one where the cheap one leaves much to do.
+    """The cheap search first; a strong bound where the cheap search would cost more than the bound.
 
-    Much to do means both: a gap to the cutoff of more than ``gap`` times the cutoff, and a subtree of more than
-    ``break_even`` nodes. The subtree is estimated from the node alone. If every decided group has so far raised the
-    cheap bound by ``rise`` on average, ``gap / rise`` more must be decided before it reaches the cutoff, and there
-    are no more than the undecided ones: two to that power. Before any group is decided nothing is known of the tree,
-    most trees are small, and the cheap bound stands. ``break_even`` defaults to the number of cheap bounds that one
-    strong bound is taken to cost (``relaxations.policies.work``).
+    The cheap member searches each subtree for a tenth of what one strong bound costs, preparation included. Most
+    subtrees, and most trees, end there. If this one does not, its size is estimated from what is open: at each open
+    node the gap to the cutoff, divided by the mean rise per decided group, is the number of levels below. If
+    the estimate exceeds ``break_even`` nodes, the strong member bounds the node: the root, too. Otherwise the cheap
+    member goes on, and keeps the subtree. Below a strong bound that did not close its node, both children are treated
+    alike if it closed a fair share of the gap; if not, the cheap member keeps the subtree.
+
+    A cheap member without a compiled search bounds one node at a time, and the size of the subtree is estimated from
+    the node.
+
+    Parameters
+    ----------
+    cheap, strong
+        Two relaxations, or policies as the strong one.
+    gap
+        Relative gap to the cutoff below which the cheap member keeps the subtree.
+    break_even
+        Nodes of the cheap search that one strong bound is worth. Default: from the prices.
+    prices
+        Prices of the members by name, in seconds: ``{"shor": Price(prepare=0.1, bound=0.5)}``, or a number for a bound
+        that needs no preparation. Default: those measured (:class:`Price`).
     """
 
     cheap: Relaxation | str
     strong: Relaxation | str
     gap: float = 1e-3
     break_even: float | None = None
+    prices: Mapping[str, Price | float] | None = None
     kind = "cheap-then-strong"
 
     def __post_init__(self) -> None:
@@ -38,37 +62,59 @@ class CheapThenStrong(Policy):
             if value is not None and not value >= 0:
                 raise InvalidInput(f"{option}={value!r} must be a number >= 0")
 
-    @property
+    @cached_property
     def members(self) -> tuple[Relaxation, ...]:
         """The cheap and the strong relaxation."""
-        return as_relaxation(self.cheap), as_relaxation(self.strong)
+        return constant(as_relaxation(self.cheap)), constant(as_relaxation(self.strong))
 
-    def prepare(self, instance: Instance) -> _CheapThenStrongBounder:
-        """Return the bounder of this instance; bounds the root once, to measure rises from."""
-        cheap, strong = (PolicyMember(member, instance) for member in self.members)
-        root = cheap.ask(SignPattern.free(instance.reduction.n_groups), inf).value
-        break_even = strong.work / cheap.work if self.break_even is None else self.break_even
-        return _CheapThenStrongBounder(cheap, strong, self.gap, break_even, root)
+    def decide(self, node: PolicyNode) -> Decision:
+        """Try the cheap search, then the strong bound where the rest is worth it."""
+        cheap, strong = self.members
+        strongly = None if isinstance(strong, Policy) else node.bound_by(strong)
+        if not isinstance(cheap, ActiveSetRelaxation):
+            bound = node.bound_by(cheap)
+            if bound is None:
+                return BoundBy(cheap)
+            much = not bound.status.trusted or self._levels_left(node) > log2(max(self._worth(node), 1e-300))
+            return BoundBy(strong) if strongly is None and much else SPLIT
+        if strongly is not None:
+            return SPLIT if self._helped(node, strongly.value) else SearchBy(cheap)
+        worth = self._worth(node)
+        if node.trial is None:
+            return TryBy(cheap, int(min(_TRIAL * worth, _LARGEST_TRIAL)))
+        wide = node.cutoff == inf or node.cutoff - node.value > self.gap * abs(node.cutoff)
+        return BoundBy(strong) if wide and _estimate(node) > _PAYS * worth else SearchBy(cheap)
+
+    def _worth(self, node: PolicyNode) -> float:
+        """Return how many nodes of the cheap search cost as much as one strong bound."""
+        if self.break_even is not None:
+            return self.break_even
+        cheap, strong = (node.price(member) for member in self.members)
+        return strong.of(1) / max(cheap.bound, 1e-9)
+
+    def _levels_left(self, node: PolicyNode) -> float:
+        """Return how many more groups have to be decided below a node, from what the last one has brought."""
+        gap, rise = node.cutoff - node.value, node.value - node.inherited
+        if node.cutoff < inf and gap <= self.gap * abs(node.cutoff):
+            return 0.0
+        return min(float(node.undecided), gap / rise) if 0 < rise < inf else float(node.undecided)
+
+    def _helped(self, node: PolicyNode, value: float) -> bool:
+        """Return whether a strong bound has closed a fair share of the gap that the cheap search sees."""
+        lowest = min((bound for _, bound in node.trial.open), default=node.value) if node.trial else node.value
+        return value - lowest >= _HELPS * (node.cutoff - lowest)
 
 
-@dataclass(frozen=True, eq=False)
-class _CheapThenStrongBounder:
-    cheap: PolicyMember
-    strong: PolicyMember
-    gap: float
-    break_even: float
-    root: float
-
-    def bound(self, signs: SignPattern, *, cutoff: float = inf) -> Bound:
-        cheap = self.cheap.ask(signs, cutoff)
-        if cheap.status.trusted and not self._much_to_do(cheap.value, signs, cutoff):
-            return strongest([cheap])
-        return strongest([cheap, self.strong.ask(signs, cutoff)])
-
-    def _much_to_do(self, value: float, signs: SignPattern, cutoff: float) -> bool:
-        gap, undecided, decided = cutoff - value, len(signs.undecided), len(signs) - len(signs.undecided)
-        if cutoff < inf and (gap <= self.gap * abs(cutoff) or not decided):
-            return False
-        rise = (value - self.root) / max(decided, 1)
-        levels = min(float(undecided), gap / rise) if rise > 0 else float(undecided)
-        return float(2.0**levels) > self.break_even
+def _estimate(node: PolicyNode) -> float:
+    """Return how many nodes of the cheap search are left: two for each level at each open node, multiplied."""
+    assert node.trial is not None
+    opened = [(len(signs) - len(signs.undecided), bound) for signs, bound in node.trial.open]
+    top, deepest = min(opened), max(opened)
+    rise = (deepest[1] - top[1]) / max(deepest[0] - top[0], 1)
+    nodes = 0.0
+    for depth, bound in opened:
+        levels = float(len(node.signs) - depth)
+        if rise > 0:
+            levels = min(levels, max(node.cutoff - bound, 0.0) / rise)
+        nodes += 2.0**levels
+    return nodes

@@ -1,37 +1,36 @@
-"""One relaxation at every node."""
+"""One relaxation for the whole search."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
+from functools import cached_property
 
-from formulations.instance import Instance
-from formulations.signs import SignPattern
-from relaxations.policies.policy import Policy, PolicyMember
-from relaxations.protocol import Bound, Relaxation, strongest
+from relaxations.policies.node import Decision, PolicyNode
+from relaxations.policies.policy import Policy
+from relaxations.protocol import Relaxation
 from relaxations.registry import as_relaxation
 
 
 @dataclass(frozen=True)
 class Fixed(Policy):
-    """The same relaxation at every node: what the other policies are measured against."""
+    """The same relaxation at every node: what the other policies are measured against.
+
+    ``Fixed("active-set")`` is the search by "active-set": the same nodes in the same compiled code.
+    """
 
     relaxation: Relaxation | str
     kind = "fixed"
 
-    @property
+    @cached_property
     def members(self) -> tuple[Relaxation, ...]:
         """The one relaxation."""
         return (as_relaxation(self.relaxation),)
 
-    def prepare(self, instance: Instance) -> _FixedBounder:
-        """Return the bounder of this instance."""
-        return _FixedBounder(PolicyMember(self.members[0], instance))
+    @property
+    def constant(self) -> Relaxation:
+        """The one relaxation."""
+        return self.members[0]
 
-
-@dataclass(frozen=True, eq=False)
-class _FixedBounder:
-    member: PolicyMember
-
-    def bound(self, signs: SignPattern, *, cutoff: float = inf) -> Bound:
-        return strongest([self.member.ask(signs, cutoff)])
+    def decide(self, node: PolicyNode) -> Decision:
+        """Search by the one relaxation."""
+        return node.follow(self.members[0])

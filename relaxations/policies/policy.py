@@ -1,27 +1,34 @@
-"""Policies that choose a relaxation for each node: a cheap bound where it is enough, a strong one where it pays.
+"""Policies: which relaxation bounds a node, and which one searches the subtree below it.
 
-A policy is itself a ``Relaxation``, so whatever takes one takes a policy: ``partls.solve(..., relaxation=policy)``.
-Its members are given by name or as objects, and may be policies themselves. The bound of a node is the highest of
-those computed for it; ``Bound.source`` names the member it came from and ``Bound.parts`` keeps the others. A member
-that fails costs its bound, never the others', and is prepared only when it is first asked.
+A policy is a description: it derives from :class:`Policy`, names its members and answers ``decide(node)``. The search
+carries the decisions out (``partls/explore/switching.py``). A policy is itself a ``Relaxation``, so whatever takes a
+relaxation takes a policy. Members are given by name or as objects, and may be policies. The bound of a node is the
+highest of those computed for it; ``Bound.source`` names the member it came from and ``Bound.parts`` keeps the others.
+A member that fails costs its bound, never the others', and is prepared only when it is first asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import inf
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import ClassVar
 
 from formulations.instance import Instance
-from formulations.signs import SignPattern
-from relaxations.policies.work import nominal_work
-from relaxations.protocol import Bound, Bounder, Relaxation, ask, is_sequential
+from relaxations.policies.node import Decider, Decision, PolicyNode
+from relaxations.policies.run import PolicyBounder, PolicyRun
+from relaxations.price import Price
+from relaxations.protocol import Bounder, Relaxation, is_sequential
 
 
 class Policy:
-    """What every policy derives from its members."""
+    """Base class of policies: a subclass names its ``members`` and decides.
+
+    A decision depends on the node alone, or on earlier nodes if ``begin`` returns a decider that learns; then the
+    policy sets ``sequential = True``, and its nodes are bounded one after another.
+    """
 
     kind: ClassVar[str]
+    prices: Mapping[str, Price | float] | None = None
 
     def __post_init__(self) -> None:
         """Refuse an unknown member at once."""
@@ -31,6 +38,19 @@ class Policy:
     def members(self) -> tuple[Relaxation, ...]:
         """The relaxations to choose from."""
         raise NotImplementedError
+
+    def decide(self, node: PolicyNode) -> Decision:
+        """Return what to do next at a node that no bound has closed yet."""
+        raise NotImplementedError
+
+    def begin(self, instance: Instance) -> Decider:
+        """Return what decides in one search: the policy itself, unless it learns."""
+        return self
+
+    @property
+    def constant(self) -> Relaxation | None:
+        """The relaxation that searches every tree whole, if the policy has no other answer."""
+        return None
 
     @property
     def name(self) -> str:
@@ -42,32 +62,37 @@ class Policy:
         """Whether a member learns from node to node."""
         return any(is_sequential(member) for member in self.members)
 
-    def work(self, instance: Instance) -> float:
-        """Return the nominal cost of a node on which every member is asked."""
-        return sum(nominal_work(member, instance) for member in self.members)
+    @cached_property
+    def leaves(self) -> dict[str, Relaxation]:
+        """The members, and those of nested policies, by label: the name, numbered where another member has it, too."""
+        found: dict[str, Relaxation] = {}
+        for member in leaves_of(self):
+            if not any(member is known or member == known for known in found.values()):
+                number, label = 1, member.name
+                while label in found:
+                    number += 1
+                    label = f"{member.name} #{number}"
+                found[label] = member
+        return found
+
+    def prepare(self, instance: Instance) -> Bounder:
+        """Return a bounder that follows the decisions at one node at a time; it searches no subtrees."""
+        return PolicyBounder(PolicyRun(self, instance))
 
 
-class PolicyMember:
-    """A relaxation of a policy on one instance, prepared when it is first asked."""
+def leaves_of(relaxation: Relaxation) -> Iterator[Relaxation]:
+    """Yield the relaxations that a policy may use, nested policies and their members included; any other itself."""
+    if not isinstance(relaxation, Policy):
+        yield relaxation
+        return
+    for member in relaxation.members:
+        yield from leaves_of(member)
+        if isinstance(member, Policy):
+            yield member
 
-    def __init__(self, relaxation: Relaxation, instance: Instance) -> None:
-        self.name, self.work = relaxation.name, nominal_work(relaxation, instance)
-        self._prepare: Callable[[], Bounder] = lambda: relaxation.prepare(instance)
-        self._bounder: Bounder | None = None
-        self._broken: Exception | None = None
 
-    def bound(self, signs: SignPattern, *, cutoff: float = inf) -> Bound:
-        """Return the member's bound, or raise what its preparation raised."""
-        if self._broken is not None:
-            raise self._broken
-        if self._bounder is None:
-            try:
-                self._bounder = self._prepare()
-            except Exception as error:  # once is enough: preparing can be the dearest part
-                self._broken = error
-                raise
-        return self._bounder.bound(signs, cutoff=cutoff)
-
-    def ask(self, signs: SignPattern, cutoff: float) -> Bound:
-        """Return the member's bound under its name, whatever happens."""
-        return ask(self, signs, cutoff=cutoff, source=self.name)
+def constant(relaxation: Relaxation) -> Relaxation:
+    """Return the relaxation that a policy without choice stands for, and any other relaxation itself."""
+    while isinstance(relaxation, Policy) and relaxation.constant is not None:
+        relaxation = relaxation.constant
+    return relaxation

@@ -1,0 +1,156 @@
+"""A node as a policy sees it, and what the policy may decide there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Protocol
+
+from formulations.signs import SignPattern
+from relaxations.price import Price
+from relaxations.protocol import Bound, Relaxation
+
+
+@dataclass(frozen=True)
+class BoundBy:
+    """Bound this node by a relaxation. If that does not close it, the policy decides again."""
+
+    relaxation: Relaxation | str
+
+
+@dataclass(frozen=True)
+class SearchBy:
+    """Search the whole subtree by one relaxation. The policy is not asked below this node.
+
+    "active-set" searches in compiled code: the subtree costs what the plain search costs.
+    """
+
+    relaxation: Relaxation | str
+
+
+@dataclass(frozen=True)
+class TryBy:
+    """Search the subtree by one relaxation for at most ``nodes`` nodes. If it is not finished then, decide again.
+
+    ``SearchBy`` the same relaxation continues the trial; after a split the open part of it is dropped.
+    """
+
+    relaxation: Relaxation | str
+    nodes: int
+
+
+@dataclass(frozen=True)
+class Split:
+    """Split the node on a group. The policy decides again at both children."""
+
+
+SPLIT = Split()
+Decision = BoundBy | SearchBy | TryBy | Split
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The state of a trial that is not finished: nodes searched, and the open subtrees with their estimated bounds."""
+
+    nodes: int
+    open: tuple[tuple[SignPattern, float], ...]
+
+
+class Members(Protocol):
+    """The members of a policy on one instance."""
+
+    def label(self, relaxation: Relaxation | str) -> str:
+        """Return the name of a member in counts and decisions."""
+        ...
+
+    def price(self, relaxation: Relaxation | str) -> Price:
+        """Return what a member costs."""
+        ...
+
+    def follow(self, member: Relaxation, node: PolicyNode) -> Decision:
+        """Return the decision of a member that is a policy; any other member searches the subtree."""
+        ...
+
+
+@dataclass(frozen=True)
+class PolicyNode:
+    """One node, in original units: what a decision may depend on.
+
+    Attributes
+    ----------
+    signs
+        The sign pattern; 0 for undecided groups.
+    cutoff
+        A bound of this value closes the node; infinity outside a search.
+    inherited
+        The bound proved for the parent; -inf at the root.
+    bounds, sources
+        The bounds computed at this node so far, and the members that gave them.
+    trial
+        The last trial in this subtree, or None.
+    asked
+        The members whose bounds were computed at this node or its ancestors: they are prepared.
+    members
+        Prices and names of the policy's members.
+    """
+
+    signs: SignPattern
+    members: Members
+    cutoff: float = inf
+    inherited: float = -inf
+    bounds: tuple[Bound, ...] = ()
+    sources: tuple[str, ...] = ()
+    trial: Trial | None = None
+    asked: frozenset[str] = frozenset()
+
+    @property
+    def undecided(self) -> int:
+        """Number of undecided groups."""
+        return len(self.signs.undecided)
+
+    @property
+    def depth(self) -> int:
+        """Number of decided groups."""
+        return len(self.signs) - self.undecided
+
+    @property
+    def value(self) -> float:
+        """The best bound known here."""
+        return max([self.inherited, *(bound.value for bound in self.bounds if bound.status.trusted)])
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether a bound has reached the cutoff."""
+        return self.value >= self.cutoff
+
+    def bound_by(self, relaxation: Relaxation | str) -> Bound | None:
+        """Return the bound that a member gave at this node, or None if it was not asked."""
+        label = self.members.label(relaxation)
+        return next((bound for bound, source in zip(self.bounds, self.sources, strict=True) if source == label), None)
+
+    def price(self, relaxation: Relaxation | str) -> Price:
+        """Return what the next bound of a member costs; ``prepare`` is 0 if an ancestor has asked it."""
+        price = self.members.price(relaxation)
+        return Price(0.0, price.bound) if self.members.label(relaxation) in self.asked else price
+
+    def follow(self, member: Relaxation) -> Decision:
+        """Return the decision of a member: of a policy its own, of any other relaxation ``SearchBy`` it."""
+        return self.members.follow(member, self)
+
+    def with_bound(self, member: str, bound: Bound) -> PolicyNode:
+        """Return the node with one more bound."""
+        return replace(
+            self, bounds=(*self.bounds, bound), sources=(*self.sources, member), asked=self.asked | {member}
+        )
+
+    def with_trial(self, trial: Trial) -> PolicyNode:
+        """Return the node after a trial."""
+        return replace(self, trial=trial)
+
+
+class Decider(Protocol):
+    """Decides at the nodes of one search. One that learns also has ``learn(node)``, called when a node is done."""
+
+    def decide(self, node: PolicyNode) -> Decision:
+        """Return what to do next at a node that no bound has closed yet."""
+        ...
