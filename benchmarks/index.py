@@ -10,9 +10,9 @@ from benchmarks.registry import methods, studies
 from benchmarks.render import markdown_table, section
 
 TITLES = {  # in the order of the page; other studies follow
-    "exact": "Exact methods: the paper's table of computing times, hard families, peers",
-    "time_vs_objective": "Time versus objective: the paper's figure",
-    "model_quality": "Model quality: the paper's table of errors",
+    "exact": "Exact methods: the article's table of computing times, hard families, peers",
+    "time_vs_objective": "Time versus objective: the article's figure",
+    "model_quality": "Model quality: the article's table of errors",
     "scaling": "Scaling with rows, columns, groups and threads",
     "robustness": "Robustness against ill-conditioned columns",
     "alternating": "Alternating least squares: success against starts",

@@ -22,6 +22,7 @@ from benchmarks.rational import exact_objective, nonnegative, normal_equations, 
 from benchmarks.referee import score
 from benchmarks.registry import datasets, methods, studies
 from benchmarks.runner import Case, Run, run_case, runs_of
+from benchmarks.studies._crossing import Crossing, crossing
 from benchmarks.studies._model_quality_page import best_of, better, errors
 from benchmarks.studies._published_errors import TEST, TRAINING, is_within
 from tests.oracles import brute_force
@@ -134,8 +135,10 @@ SMALL = {
         Case("limpet", "limpet", {}, (Run("bnb"),)),
     ],
     "scaling": [
-        Case(f"n-{N}", "synthetic", {"N": N, "M": 8, "K": 3}, (Run("bnb"), Run("lstsq"))) for N in (100, 400)
-    ] + [Case("threads", "synthetic", {"N": 40, "M": 12, "K": 4}, (Run("bnb"), Run("bnb", {"threads": 2})))],
+        *(Case(f"n-{N}", "synthetic", {"N": N, "M": 8, "K": 3}, (Run("bnb"), Run("lstsq"))) for N in (100, 400)),
+        *(Case(f"cross-{K}", "synthetic", {"N": 30, "M": 8, "K": K}, studies()["scaling"].BOTH) for K in (2, 3)),
+        Case("threads", "synthetic", {"N": 40, "M": 12, "K": 4}, (Run("bnb"), Run("bnb", {"threads": 2}))),
+    ],
     "robustness": [
         Case(f"condition-1e{e}", "ill_conditioned", {"N": 10, "M": 5, "K": 2, "condition": 10.0**e},
              (Run("rational_enumeration"), Run("bnb"), Run("reference_enumeration"))) for e in (2, 4)
@@ -165,7 +168,7 @@ def test_pages_pictures_and_the_overview_come_from_the_tables_alone(tmp_path, mo
     pages = {name: (tmp_path / f"{name}.md").read_text(encoding="utf-8") for name in SMALL}
     assert "Not here: data.csv and blocks.csv not found" in pages["time_vs_objective"]
     assert "published alternating, T = 20" in pages["time_vs_objective"] and "| 0 |" in pages["time_vs_objective"]
-    assert "seconds grow as N^" in pages["scaling"] and "speed-up" in pages["scaling"]
+    assert "speed-up" in pages["scaling"] and "Branch and bound against enumeration" in pages["scaling"]
     assert "| PartLS branch and bound | 0e+00 | 0e+00 |" in pages["robustness"]
     assert "no bound" in pages["exact"] and "Wendel" in pages["exact"] and "(0.0%)" in pages["exact"]
     overview = (tmp_path / "README.md").read_text(encoding="utf-8")
@@ -188,6 +191,53 @@ def test_the_overview_says_where_a_peer_wins(tmp_path):
     assert "DAQP (big-M) is faster than PartLS branch and bound on bnb-k15 (500 ms against 1 s)" in overview
     assert "published enumeration is faster than PartLS enumeration on bnb-k15 (3 s against 4 s)" in overview
     assert "Gurobi (big-M) is faster" not in overview and "SCIP (big-M) is faster" not in overview
+
+
+def timed(case: str, method: str, seconds: float, **more) -> table.Row:
+    """Return a row of a run that took so long."""
+    made = {"case": case, "method": method, "seconds": seconds, "status": "optimal", "seed": 0, "nodes": 7,
+            "N": 200, "M": 60, "K": 5, "time_limit": 300.0, "faults": "", "machine": "m", "versions": "v",
+            "cpu_seconds": seconds, "resident_mb": 1.0, "peak_mb": 2.0}
+    return table.tidy(made | more)
+
+
+def test_the_crossing_is_interpolated_between_its_neighbours():
+    assert str(crossing([2, 3, 4], [1.0, 1.0, 1.0], [0.5, 0.5, 8.0])) == (
+        "branch and bound is faster from K = 4 on, and the times cross at K = 3.2")  # log 2 of log 16
+    assert crossing([2, 4], [1.0, 2.0], [0.1, 20.0]) == Crossing(4, 3.0, 1)
+    several = crossing([2, 3, 4, 5], [1.0, 1.0, 1.0, 1.0], [2.0, 0.5, 2.0, 4.0])
+    assert (several.first, several.place, several.changes) == (4, pytest.approx(3.5), 2)
+    assert "changes 2 times" in str(several)
+    assert "at every K measured, from K = 2" in str(crossing([2, 3], [1.0, 1.0], [2.0, 2.0]))
+    assert "not faster at the largest K" in str(crossing([2, 3], [1.0, 1.0], [2.0, 0.5]))
+    assert crossing([2], [1.0], [1.0]) == Crossing(None, None, 0)
+
+
+def test_the_page_of_scaling_shows_the_crossing_and_no_exponent_in_the_groups():
+    study = studies()["scaling"]
+    rows = []
+    for K, ours, listed in ((2, 0.004, 0.002), (3, 0.004, 0.008), (4, 0.004, 300.0)):
+        cut = "time limit" if listed == 300.0 else "optimal"
+        for seed in range(3):
+            spread = 1 + 0.1 * (seed - 1)
+            rows.append(timed(f"cross-{K}", "bnb", ours * spread, K=K, seed=seed))
+            rows.append(timed(f"cross-{K}", "enumerate", listed * spread, K=K, seed=seed, status=cut))
+    rows += [timed(f"k-{K}", "bnb", seconds, K=K) for K, seconds in ((5, 0.1), (10, 0.2), (15, 0.4))]
+    rows += [timed(f"n-{N}", "bnb", seconds, N=N) for N, seconds in ((100, 0.1), (1000, 1.0))]
+    rows += [timed(f"m-{M}", "bnb", seconds, M=M) for M, seconds in ((40, 0.1), (80, 0.3), (160, 0.2))]
+    page = study.page(rows)
+    assert "PartLS: branch and bound is faster from K = 3 on, and the times cross at K = 2.5." in page
+    assert "the same 3 instances for each K, for at most 300 s" in page and "Published" not in page
+    assert "| K = 4 | 4 ms | > 300 s (3 of 3 cut) | 7 |" in page
+    assert "seconds grow as N^1.00" in page and "M^" not in page and "K^" not in page  # M: the medians do not increase
+    assert set(study.figures(rows)) == {"growth", "crossing"}
+
+
+def test_the_full_study_runs_both_methods_on_every_k_with_three_seeds_and_300_seconds():
+    cases = [case for case in studies()["scaling"].cases() if case.key.startswith("cross-")]
+    assert [case.settings["K"] for case in cases] == list(range(2, 21))
+    assert all((case.seeds, case.time_limit) == (3, 300) for case in cases)
+    assert all({"bnb", "enumerate"} <= {run.method for run in case.runs} for case in cases)
 
 
 def test_a_comparison_lost_is_called_so():

@@ -1,4 +1,4 @@
-"""Ames house prices: 79 features in the paper's ten groups, encoded and paired by name as in ``examples/ames.py``."""
+"""Ames house prices: 79 features in the article's ten groups, encoded and paired by name as in ``examples/ames.py``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SOURCE = Source(
     "ames", "https://www.kaggle.com/c/house-prices-advanced-regression-techniques (a login is needed)",
     (OriginalFile("train.csv", 1460, 81, sha256="1e18addf81e5e4d347cc17ee6075bbe4a42b7fa26b9e5b063e8f692a5f929d41"),),
 )
-GROUPS = {  # the table in the paper's appendix
+GROUPS = {  # Table 5 of Esposito, Cerrato and Locatelli (2024)
     "LotDescription": "MSSubClass MSZoning LotFrontage LotArea Street Alley LotShape LandContour LotConfig LandSlope",
     "BuildingPlacement": "Utilities Neighborhood Condition1 Condition2",
     "BuildingAge": "YearBuilt YearRemodAdd",

@@ -1,9 +1,10 @@
-"""The paper's data set "Artificial": a partition that is known to be right, 70 rows to learn from and 930 to predict.
+"""The data set "Artificial" of Esposito, Cerrato and Locatelli (2024), section 5.3: the right partition is known.
 
-Normal features, uniform shares alpha in each group, a uniform intercept, and normal noise added to X after y has been
-computed. The paper says that its standard deviation is 0.05; only 0.1 gives errors of the published size, so 0.1 it
-is. The draw of alpha sets the scale of all errors; the paper's own cannot be had. A data set is drawn once (``draw``,
-by default one whose errors are of the published size; the study shows others) and split by the seed.
+70 rows to learn from and 930 to predict. Normal features, uniform shares alpha in each group, a uniform intercept, and
+normal noise added to X after y has been computed. The article says that its standard deviation is 0.05; only 0.1 gives
+errors of the published size, so 0.1 it is. The draw of alpha sets the scale of all errors; the authors' own cannot be
+had. A data set is drawn once (``draw``, by default one whose errors are of the published size; the study shows others)
+and split by the seed.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ TRAIN, TEST = slice(0, 15_000), slice(40_949, 50_992)  # rows 1-15000 and 40950-
 
 
 def make(seed: int, *, shuffled: bool = False) -> Problem:
-    """Return the paper's split, or one of rows shuffled by the seed; the last column is the target."""
+    """Return the article's split, or one of rows shuffled by the seed; the last column is the target."""
     rows = np.vstack([numbers(SOURCE, file, header=False)[1] for file in SOURCE.files])
     values = np.delete(rows, DROPPED, axis=1)
     return split(values[:, :-1], values[:, -1], GROUPS, train=TRAIN, test=TEST, shuffle=seed if shuffled else None)

@@ -1,4 +1,4 @@
-"""SUBSET SUM as partitioned least squares: the paper's proof of hardness, run forwards."""
+"""PARTITION as partitioned least squares: Theorem 4 of Esposito, Cerrato and Locatelli (2024), run forwards."""
 
 from __future__ import annotations
 

@@ -14,6 +14,6 @@ TRAIN, TEST = slice(0, 10_000), slice(14_176, 21_263)  # rows 1-10000 and 14177-
 
 
 def make(seed: int, *, shuffled: bool = False) -> Problem:
-    """Return the paper's split, or one of rows shuffled by the seed; the last column is the target."""
+    """Return the article's split, or one of rows shuffled by the seed; the last column is the target."""
     _, values = numbers(SOURCE, SOURCE.files[0], header=True)
     return split(values[:, :-1], values[:, -1], GROUPS, train=TRAIN, test=TEST, shuffle=seed if shuffled else None)

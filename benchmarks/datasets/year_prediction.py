@@ -15,6 +15,6 @@ TRAIN, TEST = slice(0, 10_000), slice(463_715, 473_715)  # the first rows of the
 
 
 def make(seed: int, *, shuffled: bool = False) -> Problem:
-    """Return the paper's split, or one of rows shuffled by the seed; the first column is the target."""
+    """Return the article's split, or one of rows shuffled by the seed; the first column is the target."""
     _, values = numbers(SOURCE, SOURCE.files[0], header=False)
     return split(values[:, 1:], values[:, 0], GROUPS, train=TRAIN, test=TEST, shuffle=seed if shuffled else None)

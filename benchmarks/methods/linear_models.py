@@ -53,7 +53,7 @@ class Ridge(_LinearModel):
 
 @dataclass
 class PartialLeastSquares(_LinearModel):
-    """As many components as there are groups, as in the paper."""
+    """As many components as there are groups, as in section 5.3 of Esposito, Cerrato and Locatelli (2024)."""
 
     name = "partial_least_squares"
 
@@ -78,7 +78,7 @@ class PartialLeastSquares(_LinearModel):
 
 @dataclass
 class PrincipalComponents(_LinearModel):
-    """Least squares on as many principal components as there are groups, as in the paper."""
+    """Least squares on as many principal components as there are groups, as in the article's section 5.3."""
 
     name = "principal_components"
 

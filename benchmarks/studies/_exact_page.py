@@ -110,7 +110,7 @@ def _paper(rows: list[Row]) -> str:
             K, N, M, len(ours), mine, other, ratio, timing(published), *listed, f"{zero} of {len(ours)}", verdict,
         ])
     if not lines:
-        return section("The paper's table of computing times", "Not run.")
+        return section("The article's table of computing times", "Not run.")
     headers = ("K", "N", "M", "seeds", "bnb", "published bnb", "ratio", "as published", "our enumeration",
                "published enumeration", "zero residual", "verdict")
     text = (
@@ -127,9 +127,9 @@ def _paper(rows: list[Row]) -> str:
         f"Median over the sizes: {number(statistics.median(ratios))}x, smallest {number(min(ratios))}x."
     )
     keys = ",".join(f"paper-k{K}-n{N}-m{M}" for K, N, M in PAPER_SIZES)
-    drawn = picture("exact", "paper", "The paper's table of computing times")
+    drawn = picture("exact", "paper", "The article's table of computing times")
     table = markdown_table(headers, lines)
-    return section("The paper's table of computing times", text, drawn, table, command=COMMAND + keys)
+    return section("The article's table of computing times", text, drawn, table, command=COMMAND + keys)
 
 
 def _listed(rows: list[Row], K: int) -> str:

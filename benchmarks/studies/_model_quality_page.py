@@ -122,7 +122,7 @@ def _table(key: str, rows: list[Row]) -> str:
 
 
 def _draws(rows: list[Row]) -> str:
-    """Return how the errors on "Artificial" depend on its draw, which the paper does not give."""
+    """Return how the errors on "Artificial" depend on its draw, which the article does not give."""
     if not rows:
         return ""
     published, lines = TEST["artificial"], []
@@ -134,7 +134,7 @@ def _draws(rows: list[Row]) -> str:
         lines.append([key, *(f"{mean:.3g}" for mean in means.values()), f"{near} of {len(means)}"])
     complete = sum(line[-1].split()[0] == line[-1].split()[-1] for line in lines)
     text = (
-        "The shares alpha are drawn once for a data set, and set the scale of y and so of every error. The paper's own "
+        "The shares alpha are drawn once for a data set, and set the scale of y and so of every error. The article's "
         "draw cannot be had without its generator of random numbers; the table above shows draw-1, chosen because its "
         f"errors are of the published size, as those of {complete} of these {len(lines)} draws are (all models within "
         "two standard deviations). Mean test errors over 20 splits:"

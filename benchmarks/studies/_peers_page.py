@@ -105,12 +105,12 @@ def peers(rows: Sequence[Row]) -> str:
 
 
 def figures(rows: Sequence[Row]) -> dict[str, Any]:
-    """Draw the hard families and the paper's sizes: one row of dots each, seconds on a logarithmic axis."""
+    """Draw the hard families and the article's sizes: one row of dots each, seconds on a logarithmic axis."""
     titles = {key: _title(rows, key) for key in _keys(rows)}
     found = {"hard": _dots(rows, titles, "Hard families: time to proven optimality")}
     paper = [key for key in dict.fromkeys(row["case"] for row in rows) if key.startswith("paper-")]
     titles = {key: "K = {K}, {N} x {M}".format(**select(rows, case=key)[0]) for key in paper}
-    found["paper"] = _dots(rows, titles, "The paper's table of computing times")
+    found["paper"] = _dots(rows, titles, "The article's table of computing times")
     return {name: figure for name, figure in found.items() if figure is not None}
 
 

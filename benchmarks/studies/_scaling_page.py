@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks.figures import COLOURS, NAMES, clock, drawing, picture, plain_ticks
 from benchmarks.render import head, markdown_table, number, power_law, section, select, timing, verdicts
+from benchmarks.studies import _crossing
 from benchmarks.table import Row
 
 WHOLE = "python -m benchmarks --study scaling"
@@ -15,24 +16,24 @@ WHOLE = "python -m benchmarks --study scaling"
 AXES = {
     "n-": ("N", "M = 60, K = 8", ("bnb", "lstsq")),
     "m-": ("M", "N = 3M, K = 10", ("bnb",)),
-    "k-": ("K", "N = 360, M = 120", ("bnb",)),
-    "listed-": ("K", "N = 200, M = 60", ("enumerate",)),
+    "k-": ("K", "N = 360, M = 120", ("bnb", "enumerate")),
 }
 
 
 def page(rows: list[Row]) -> str:
     """Return the page as Markdown."""
     drawn = picture("scaling", "growth", "Time and memory against rows, columns and groups") if rows else ""
-    parts = [_head(rows), drawn, *(_growth(prefix, rows) for prefix in AXES), _threads(rows), verdicts(rows, WHOLE)]
+    grown = [_growth(prefix, rows) for prefix in AXES]
+    parts = [_head(rows), drawn, *grown, _crossing.part(rows, WHOLE), _threads(rows), verdicts(rows, WHOLE)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _head(rows: list[Row]) -> str:
     text = (
-        "Normal features and a target that no sign pattern fits. Every run is a new process, so that its memory is its "
-        "own; time is that of the call, medians over seeds, and memory the growth of the resident set during it. "
-        "*Exponent* is that of a power law fitted in logarithms to all sizes; for the enumeration, whose work doubles "
-        "with each group, it is the growth per group."
+        "Normal features and a target that no sign pattern fits. Where memory is shown every run is a new process, so "
+        "that its memory is its own; time is that of the call, medians over seeds, and memory the growth of the "
+        "resident set during it. Exponents are those of power laws fitted in logarithms, in N and M and where the "
+        "medians grow with every step; time against K follows no power law."
     )
     return head("Scaling", text, rows)
 
@@ -51,11 +52,10 @@ def memory_mb(rows: Sequence[Row]) -> float:
 
 
 def exponent(prefix: str, found: Sequence[tuple[float, list[Row]]]) -> str:
-    if len(found) < 2:
-        return "-"
+    """Return the fitted power law, empty where there is none to fit: in K, and where the medians do not increase."""
     sizes, seconds = [size for size, _ in found], [timing(own).seconds for _, own in found]
-    if prefix == "listed-":
-        return f"{2 ** power_law([2.0**size for size in sizes], seconds):.2f}^K"
+    if prefix == "k-" or len(found) < 2 or seconds != sorted(seconds):
+        return ""
     return f"{AXES[prefix][0]}^{power_law(sizes, seconds):.2f}"
 
 
@@ -68,14 +68,14 @@ def _growth(prefix: str, rows: list[Row]) -> str:
             nodes = [row["nodes"] for row in own if row["nodes"] is not None]
             lines.append([f"{letter} = {size:,}", NAMES[method], timing(own), number(memory_mb(own)),
                           number(statistics.median(nodes)) if nodes else "-"])
-        if len(found) > 1:
-            said.append(f"{NAMES[method]}: seconds grow as {exponent(prefix, found)}.")
+        if law := exponent(prefix, found):
+            said.append(f"{NAMES[method]}: seconds grow as {law}.")
     if not lines:
         return ""
     keys = ",".join(dict.fromkeys(row["case"] for row in rows if row["case"].startswith(prefix)))
-    title = {"n-": "Rows", "m-": "Columns", "k-": "Groups", "listed-": "Groups, enumeration"}[prefix]
+    title = {"n-": "Rows", "m-": "Columns", "k-": "Groups"}[prefix]
     table = markdown_table(("size", "method", "time", "memory, MiB", "nodes"), lines)
-    return section(title, f"{fixed}. {' '.join(said)}", table, command=f"{WHOLE} --cases {keys}")
+    return section(title, f"{fixed}. {' '.join(said)}".rstrip(), table, command=f"{WHOLE} --cases {keys}")
 
 
 def _threads(rows: list[Row]) -> str:
@@ -93,18 +93,17 @@ def _threads(rows: list[Row]) -> str:
 
 
 def figures(rows: list[Row]) -> dict[str, Any]:
-    """Draw time and memory against each size on logarithmic axes, with the fitted exponent in the legend."""
+    """Draw time and memory against each size on logarithmic axes, fitted exponents in the legend; and the crossing."""
     with drawing() as plt:
         figure, axes = plt.subplots(2, 3, figsize=(13, 6.6), layout="constrained", sharex="col")
-        panels = {"n-": 0, "m-": 1, "k-": 2, "listed-": 2}
-        for prefix, column in panels.items():
+        for column, prefix in enumerate(AXES):
             for method in AXES[prefix][2]:
                 found = points(rows, prefix, method)
                 if not found:
                     continue
                 sizes = [size for size, _ in found]
-                label = f"{NAMES[method]}: {_raised(exponent(prefix, found))}"
-                label += f"\n({AXES[prefix][1]})" if prefix == "listed-" else ""
+                law = exponent(prefix, found)
+                label = f"{NAMES[method]}: {_raised(law)}" if law else NAMES[method]
                 style = {"color": COLOURS[method], "marker": "o"}
                 axes[0][column].plot(sizes, [timing(own).seconds for _, own in found], label=label, **style)
                 axes[1][column].plot(sizes, [max(memory_mb(own), 0.1) for _, own in found], **style)
@@ -118,12 +117,13 @@ def figures(rows: list[Row]) -> dict[str, Any]:
             plain_ticks(axes[0][column].yaxis, clock)
             plain_ticks(axes[1][column].yaxis)
             plain_ticks(axes[1][column].xaxis)
-    return {"growth": figure}
+    crossed = _crossing.draw(rows)
+    return {"growth": figure} | ({"crossing": crossed} if crossed is not None else {})
 
 
 def _raised(law: str) -> str:
     """Return a power law with its exponent set high."""
-    return "${}^{{{}}}$".format(*law.split("^")) if "^" in law else law
+    return "${}^{{{}}}$".format(*law.split("^"))
 
 
 def losses(rows: list[Row]) -> list[str]:

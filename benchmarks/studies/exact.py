@@ -1,7 +1,7 @@
 """How fast the exact methods are, next to the published algorithms, mixed-integer solvers and plain least squares.
 
-The paper's table of computing times stands beside families that are hard: as many columns as rows, correlated or
-nearly collinear ones, subset sums, many groups.
+Table 3 of Esposito, Cerrato and Locatelli (2024) stands beside families that are hard: as many columns as rows,
+correlated or nearly collinear ones, subset sums, many groups.
 
 Every goal is a ratio measured in one run on one thread, a median over seeds.
 """

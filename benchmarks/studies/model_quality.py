@@ -1,4 +1,4 @@
-"""How well the models predict: the paper's table of training and test errors over 100 splits, and ridge beside it.
+"""How well the models predict: Table 4 of Esposito, Cerrato and Locatelli (2024), errors over 100 splits, and ridge.
 
 PartLS stands there with three partitions: that of the data set, that of the signs of least squares on the training
 rows, and that of the signs of least squares on all rows.

@@ -24,7 +24,7 @@ POLISHED = Run("alternating", {"n_starts": 100, "max_iter": 100, "starts": "mixe
 EXACT = (Run("reference_enumeration"), Run("reference_bnb"), Run("enumerate"), Run("bnb"))
 RUNS = (*ALTERNATIONS, POLISHED, *EXACT)
 LIMIT = 30.0
-SHAPES = {  # of the paper's data sets: N, M, K
+SHAPES = {  # of the article's data sets: N, M, K
     "like-limpet": {"N": 30, "M": 82, "K": 6},
     "like-superconductivity": {"N": 10_000, "M": 81, "K": 8, "corr": 0.5},
     "many-groups": {"N": 400, "M": 120, "K": 20, "corr": 0.5},
