@@ -40,6 +40,8 @@ def certified_bound(state: TreeState, safe_bound: SafeBound, deadline: float) ->
     """Return the lower bound with every open subtree certified, each as far as the others make it matter."""
     bounds = [subtree.bound for subtree in state.open if np.isfinite(subtree.bound)]
     lower = aim = min([state.closed, state.incumbent.value, *bounds])
+    if not state.open:  # a search that has ended needs no clock, which is a thread
+        return max(lower, 0.0)
     with until(deadline):
         for subtree in state.open:
             if lower <= 0.0:  # a sum of squares and a penalty

@@ -15,6 +15,8 @@ from partls.strategies.strategy import Strategy
 
 STRATEGIES: dict[str, Any] = {strategy.name: strategy for strategy in (BranchAndBound, Enumeration, Alternating)}
 METHODS = ("auto", *STRATEGIES)
+_FIELDS = {name: {one.name: one for one in fields(strategy)} for name, strategy in STRATEGIES.items()}
+_KNOWN = [option for own in _FIELDS.values() for option in own]
 
 
 def as_strategy(method: Any, options: Mapping[str, Any], known: tuple[str, ...] = ()) -> Strategy:
@@ -28,14 +30,13 @@ def as_strategy(method: Any, options: Mapping[str, Any], known: tuple[str, ...] 
     name = chosen("method", method, METHODS)
     if method == "auto":
         name = "bnb" if options.get("keep", "best") == "best" else "enumerate"
-    owners = {one.name: strategy for strategy in STRATEGIES.values() for one in fields(strategy)}
     for given in options:
-        if given not in owners:
-            near = [*known, *owners]
+        if given not in _KNOWN:
+            near = [*known, *dict.fromkeys(_KNOWN)]
             raise InvalidInput(f"{given} is not an option of solve{suggestion(given, near) or f': those are {near}'}")
-    for other in STRATEGIES.values():
-        _check_elsewhere(other, STRATEGIES[name], options)
-    strategy: Strategy = STRATEGIES[name](**_options_of(STRATEGIES[name], options))
+    for other in STRATEGIES:
+        _check_elsewhere(other, name, options)
+    strategy: Strategy = STRATEGIES[name](**{given: options[given] for given in options if given in _FIELDS[name]})
     return strategy
 
 
@@ -50,17 +51,13 @@ def _own(method: Any, options: Mapping[str, Any]) -> Strategy:
     return method
 
 
-def _options_of(strategy: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    return {one.name: options[one.name] for one in fields(strategy) if one.name in options}
-
-
-def _check_elsewhere(other: Any, strategy: Any, options: Mapping[str, Any]) -> None:
+def _check_elsewhere(other: str, name: str, options: Mapping[str, Any]) -> None:
     """Check the options that the chosen strategy lacks, and refuse those that it must not ignore."""
-    lacking = {one.name: one for one in fields(other) if one.name not in {own.name for own in fields(strategy)}}
-    given = {name: value for name, value in options.items() if name in lacking}
+    given = {option: options[option] for option in _FIELDS[other] if option in options and option not in _FIELDS[name]}
     if given:
-        other(**given)
-    for name, value in given.items():
-        refusal = lacking[name].metadata["refusal"]
-        if refusal and value != lacking[name].default:
+        STRATEGIES[other](**given)
+    for option, value in given.items():
+        one = _FIELDS[other][option]
+        refusal = one.metadata["refusal"]
+        if refusal and value != one.default:
             raise InvalidInput(refusal.format(value=value))
