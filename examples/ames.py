@@ -29,7 +29,6 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 from formulations import Partition
 from partls import PartLSRegressor, encoded_groups
-from partls.plotting import EffectsDisplay, SharesDisplay
 
 QUALITY = ["Po", "Fa", "TA", "Gd", "Ex"]
 QUALITY_IF_ANY = ["NA", *QUALITY]
@@ -111,8 +110,8 @@ def draw(model: PartLSRegressor, encoded: pd.DataFrame, y: pd.Series, folder: Pa
     from matplotlib import pyplot as plt
 
     figure, axes = plt.subplots(1, 3, figsize=(17, 5.2), layout="constrained")
-    EffectsDisplay.from_estimator(model, ax=axes[0]).ax_.set_title("Effects on the price, in dollars")
-    SharesDisplay.from_estimator(model, "OutsideFacilities", ax=axes[1])
+    model.plot_effects(ax=axes[0]).ax_.set_title("Effects on the price, in dollars")
+    model.plot_shares("OutsideFacilities", ax=axes[1])
     ridge = Ridge(alpha=10.0).fit(encoded, y)
     members = model.partition_.members("OutsideFacilities")
     places = np.arange(len(members))

@@ -18,12 +18,8 @@ import pandas as pd
 from partls import PartLSRegressor
 from partls.demo import GROUPS, diabetes
 from partls.plotting import (
-    ContributionsDisplay,
-    EffectsDisplay,
     SearchProgressDisplay,
     SearchTreeDisplay,
-    SharesDisplay,
-    SignCertaintyDisplay,
 )
 
 matplotlib.use("Agg")
@@ -37,10 +33,10 @@ def main(folder: Path) -> None:
     X = pd.DataFrame(study.X, columns=list(study.partition.columns or ()))
     model = PartLSRegressor(GROUPS).fit(X, study.y)
     figure, axes = plt.subplots(2, 2, figsize=(11, 5.4), layout="constrained")
-    EffectsDisplay.from_estimator(model, ax=axes[0, 0])
-    SharesDisplay.from_estimator(model, "body", ax=axes[0, 1])
-    ContributionsDisplay.from_estimator(model, X.iloc[[0]], ax=axes[1, 0])
-    SignCertaintyDisplay.from_estimator(model, ax=axes[1, 1])
+    model.plot_effects(ax=axes[0, 0])
+    model.plot_shares("body", ax=axes[0, 1])
+    model.plot_contributions(X.iloc[[0]], ax=axes[1, 0])
+    model.plot_sign_certainty(ax=axes[1, 1])
     for ax, title in zip(axes.flat, ("Effects", "Inside a group", "One prediction", "Sign certainty"), strict=True):
         ax.set_title(f"{title} ({ax.get_title()})" if ax.get_title() else title)
     figure.savefig(folder / "model.png", dpi=100)

@@ -72,5 +72,5 @@ if not TYPE_CHECKING:  # a checker that saw this function would accept any name
 
 
 def __dir__() -> list[str]:
-    """List the lazy names too, loaded or not."""
-    return sorted({*globals(), *__all__})
+    """List the public names, loaded or not."""
+    return sorted([*__all__, "__version__"])

@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 from formulations.data import Floats
 from formulations.equivalence import from_coef
+from formulations.errors import counted
 from formulations.instance import Instance
 from formulations.rounding import Rounded, rounded
 from formulations.rows.residual import residual
 from formulations.signs import SignPattern
 from formulations.tolerances import ABSOLUTE_TOLERANCE, OPTIMAL_GAP, ROUNDING
 from partls.presolve.report import Presolve
+from partls.runtime.notebook import ShownAsText
 
 
 class Status(Enum):
@@ -86,7 +88,7 @@ class Audit:
 
 
 @dataclass(frozen=True, eq=False)
-class Result:
+class Result(ShownAsText):
     """A fitted Partitioned Least Squares model with its proof.
 
     Attributes
@@ -198,7 +200,7 @@ class Result:
 
     def __str__(self) -> str:
         """Show status, objective, bound and one line per group."""
-        work = f"{self.counts['starts']} starts" if "starts" in self.counts else f"{self.n_nodes} nodes"
+        work = counted(*((self.counts["starts"], "start") if "starts" in self.counts else (self.n_nodes, "node")))
         fit = "an exact fit (up to rounding)" if self.rounded.vanishes else self.told_gap
         lines = [
             f"{self.status.value} by {self.method}: objective {self.objective:.10g}, {fit}, {work}, "

@@ -11,15 +11,14 @@ import pandas as pd
 
 import partls
 from partls.demo import GROUPS, diabetes
-from partls.plotting import EffectsDisplay, SharesDisplay
 
 study = diabetes()
 X = pd.DataFrame(study.X, columns=study.partition.columns)
 model = partls.PartLSRegressor(GROUPS).fit(X, study.y)
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3), layout="constrained")
-EffectsDisplay.from_estimator(model, ax=axes[0])
-SharesDisplay.from_estimator(model, "body", ax=axes[1])
+model.plot_effects(ax=axes[0])
+model.plot_shares("body", ax=axes[1])
 plt.show()
 
 # %%

@@ -10,7 +10,6 @@ import pandas as pd
 
 import partls
 from partls.demo import GROUPS, diabetes
-from partls.plotting import ContributionsDisplay
 
 study = diabetes()
 X = pd.DataFrame(study.X, columns=study.partition.columns)
@@ -18,6 +17,6 @@ model = partls.PartLSRegressor(GROUPS).fit(X, study.y)
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 3), layout="constrained", sharey=True)
 for ax, patient in zip(axes, (0, 9), strict=True):
-    ContributionsDisplay.from_estimator(model, X.iloc[[patient]], ax=ax)
+    model.plot_contributions(X.iloc[[patient]], ax=ax)
     ax.set_title(f"patient {patient}: {model.predict(X.iloc[[patient]])[0]:.0f}, measured {study.y[patient]:.0f}")
 plt.show()

@@ -11,12 +11,11 @@ import pandas as pd
 
 import partls
 from partls.demo import GROUPS, diabetes
-from partls.plotting import SignCertaintyDisplay
 
 study = diabetes()
 X = pd.DataFrame(study.X, columns=study.partition.columns)
 model = partls.PartLSRegressor(GROUPS).fit(X, study.y)
-SignCertaintyDisplay.from_estimator(model)
+model.plot_sign_certainty()
 plt.gcf().set_size_inches(7, 3)
 plt.show()
 

@@ -10,14 +10,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import partls
-from partls.plotting import SearchProgressDisplay
 
 rng = np.random.default_rng(4)
 X = np.sqrt(0.1) * rng.normal(size=(170, 160)) + np.sqrt(0.9) * rng.normal(size=(170, 1))
 y = X @ rng.normal(size=160) + rng.normal(size=170)
 model = partls.PartLSRegressor(np.arange(160) % 40).fit(X, y)
 
-SearchProgressDisplay.from_estimator(model)
+model.plot_search_progress()
 plt.gcf().set_size_inches(7, 3.4)
 plt.show()
 

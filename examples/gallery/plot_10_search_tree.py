@@ -10,13 +10,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import partls
-from partls.plotting import SearchTreeDisplay
 
 rng = np.random.default_rng(4)
 X = np.sqrt(0.1) * rng.normal(size=(300, 100)) + np.sqrt(0.9) * rng.normal(size=(300, 1))
 y = X @ rng.normal(size=100) + rng.normal(size=300)
 model = partls.PartLSRegressor(np.arange(100) % 10).fit(X, y)
 
-SearchTreeDisplay.from_estimator(model)
+model.plot_search_tree()
 plt.gcf().set_size_inches(9, 4)
 plt.show()

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from formulations.errors import InvalidInput
+from formulations.errors import InvalidInput, counted
 from partls.cli import data_options as source
 from partls.cli.output import Force, group_document, group_table, guarded, print_document, show
 from partls.cli.output_paths import check_places
@@ -57,7 +57,8 @@ def demo(
     show(group_table(result))
     show(
         f"[bold]{result.status.value}[/]: squared error {result.objective:.6g}, proven gap {result.gap:.1e}, "
-        f"{result.n_nodes} nodes in {result.seconds * 1e3:.1f} ms; audit {'passed' if audit.passed else 'FAILED'} "
+        f"{counted(result.n_nodes, 'node')} in {result.seconds * 1e3:.1f} ms; "
+        f"audit {'passed' if audit.passed else 'FAILED'} "
         f"(optimality residual {audit.kkt_residual:.1e})"
     )
     show(f"The report to look at: {page.resolve()}", soft_wrap=True, markup=False)

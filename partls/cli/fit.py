@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from formulations.errors import InvalidInput, listing
+from formulations.errors import InvalidInput, counted, listing
 from formulations.tolerances import OPTIMAL_GAP
 from partls.cli import data_options as source
 from partls.cli import known_signs, model_file
@@ -294,8 +294,8 @@ def _show(model: PartLSRegressor, rows: TrainingData, units: str, gap: float) ->
     show(
         Text(result.status.value, style=colour),
         Text(
-            f"R^2 {facts.r_squared:.4f} on {rows.n_rows:,} rows{dropped}; intercept {result.intercept:.6g}; {proved}, "
-            f"{nodes} in {result.seconds:.3g} s"
+            f"R^2 {facts.r_squared:.4f} on {counted(rows.n_rows, 'row')}{dropped}; intercept "
+            f"{result.intercept:.6g}; {proved}, {nodes} in {result.seconds:.3g} s"
         ),
     )
     if exact and is_dependent(result.instance.reduction):

@@ -14,10 +14,11 @@ from formulations.errors import InvalidInput, counted
 from formulations.instance import Instance
 from partls import explain
 from partls.estimators.linear_regression import to_linear_regression
+from partls.estimators.pictures import PictureMixin
 from partls.result import Result
 
 
-class ExplanationMixin:
+class ExplanationMixin(PictureMixin):
     """The questions one may put to a fitted model; with several targets, ``output`` names the one that is meant."""
 
     if TYPE_CHECKING:  # what the estimator has

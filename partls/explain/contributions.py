@@ -9,12 +9,15 @@ import numpy as np
 
 from formulations.data import Floats
 from formulations.partition import Partition
+from partls.explain.report import name, number, table
+from partls.runtime.notebook import ShownAsText
 
+_SHOWN = 10  # rows
 UNGROUPED, INTERCEPT = "(ungrouped)", "(intercept)"
 
 
 @dataclass(frozen=True, eq=False)
-class Contributions:
+class Contributions(ShownAsText):
     """One row per sample, one column per group; columns without a group and the intercept are columns of their own.
 
     The entries of a row sum to its prediction.
@@ -22,6 +25,17 @@ class Contributions:
 
     names: tuple[str, ...]
     values: Floats
+
+    def __str__(self) -> str:
+        """Show the first and the last rows, and the prediction of each."""
+        n_rows = len(self.values)
+        shown = range(n_rows) if n_rows <= _SHOWN else [*range(_SHOWN // 2), *range(n_rows - _SHOWN // 2, n_rows)]
+        lines = [
+            [str(i), *map(number, self.values[i]), number(self.predictions[i])] for i in shown
+        ]
+        if n_rows > _SHOWN:
+            lines.insert(_SHOWN // 2, ["...", *[""] * (len(self.names) + 1)])
+        return table(("row", *map(name, self.names), "prediction"), lines)
 
     @property
     def predictions(self) -> Floats:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
+from partls.runtime.notebook import ShownAsText
+
 SIGN = {1: "+", 0: "0", -1: "-"}
 EXACT_FIT = "the data are fitted exactly (up to rounding)"
 ONE_OF_MANY = "the columns depend on each other: other coefficients, effects and shares may fit exactly, too"
@@ -13,7 +15,7 @@ _LONGEST_NAME = 60
 _HUGE = 1e5  # shares from here on are shown by their size
 
 
-class Report:
+class Report(ShownAsText):
     """Rows (dataclasses) with a table for the eye and a frame for the machine."""
 
     rows: tuple[Any, ...]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from formulations.data import Floats
+from formulations.errors import counted
 from partls.plotting.bars import axes_for, shortened
 from partls.plotting.display import Display
 from partls.search.trace import OPEN, PRUNED, SOLVED, SPLIT, TracedNode, trace_search
@@ -69,7 +70,7 @@ class SearchTreeDisplay(Display):
         ax.yaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set_ylim(depth.max() + 0.6, -0.6)
         ax.set_xticks([])
-        ax.set(ylabel="signs decided", title=f"{len(self.nodes)} nodes")
+        ax.set(ylabel="signs decided", title=counted(len(self.nodes), "node"))
         ax.spines[["top", "right", "bottom"]].set_visible(False)
         ax.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=4)
         return self._drawn_on(ax)

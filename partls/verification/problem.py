@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from formulations.errors import counted
 from partls.verification.fields import integer, items, members, number, require, text
 
 _VERSION_2 = ("n_rows", "n_columns", "n_groups", "eta", "penalty", "fit_intercept", "penalize_intercept", "signs")
@@ -66,7 +67,9 @@ class Problem:
         """Say in words what is minimised."""
         known = f", signs known beforehand {self.signs}" if self.signs.strip("0") else ""
         intercept = "" if self.fit_intercept else ", no intercept"
-        sizes = f"{self.n_rows} rows, {self.n_columns} columns, {self.n_groups} groups"
+        sizes = ", ".join((
+            counted(self.n_rows, "row"), counted(self.n_columns, "column"), counted(self.n_groups, "group")
+        ))
         return sizes + "".join(f", {part}" for part in self._penalties()) + intercept + known
 
     def _penalties(self) -> list[str]:

@@ -55,8 +55,9 @@ class Verification:
 
     def __str__(self) -> str:
         """Say in words what has been proved, its conditions included."""
+        box_count = f"{self.n_boxes:,} {'box' if self.n_boxes == 1 else 'boxes'}"
         lines = [
-            f"verified ({self.mode}): {self.problem}, {self.n_boxes} boxes",
+            f"verified ({self.mode}): {self.problem}, {box_count}",
             f"the model has objective {self.objective!r}; {self._bound()}",
         ]
         if self.contribution_limit is not None:
