@@ -16,6 +16,7 @@ from formulations.partition import Partition
 from formulations.rows.reduction import Reduction
 from formulations.signs import SignPattern
 from formulations.subset_sum import balanced_value, subset_sum
+from formulations.synthetic import random_instance
 
 if TYPE_CHECKING:
     from formulations.builders.best_curvature import best_curvature
@@ -52,6 +53,7 @@ __all__ = [
     "partls_b",
     "perspective",
     "quadratic",
+    "random_instance",
     "shor",
     "shor_block_only_as_printed",
     "shor_dual",

@@ -9,7 +9,7 @@ from typing import Any
 
 from formulations.instance import Instance
 from partls.solve import solve_instance
-from relaxations.comparison.compare import labelled
+from relaxations.comparison.members import labelled
 from relaxations.comparison.table import Column, ResultTable, duration, number
 from relaxations.protocol import Relaxation
 

@@ -13,6 +13,8 @@ from relaxations.registry import MEMBERS, SEARCHABLE, as_relaxation, named, thro
 if TYPE_CHECKING:
     from relaxations.comparison.compare import compare
     from relaxations.comparison.result import Comparison
+    from relaxations.comparison.sweep import sweep
+    from relaxations.comparison.sweep_result import Sweep
     from relaxations.perspective import PerspectiveRelaxation
     from relaxations.plugged.builder_relaxation import BuilderRelaxation, from_builder
     from relaxations.policies.adaptive import Adaptive
@@ -55,6 +57,7 @@ __all__ = [
     "Split",
     "SplitDNNRelaxation",
     "StrengthenedRelaxation",
+    "Sweep",
     "Trial",
     "TryBy",
     "UnconstrainedRelaxation",
@@ -62,6 +65,7 @@ __all__ = [
     "compare",
     "from_builder",
     "named",
+    "sweep",
     "through_cvxpy",
 ]
 
@@ -82,6 +86,8 @@ _LAZY = {
     "Policy": "policies.policy",
     "PolicyNode": "policies.node",
     "SearchBy": "policies.node",
+    "Sweep": "comparison.sweep_result",
+    "sweep": "comparison.sweep",
     "ShorRelaxation": "shor",
     "Split": "policies.node",
     "SPLIT": "policies.node",

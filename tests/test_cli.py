@@ -775,7 +775,11 @@ def test_compare(folder: Path) -> None:
     ]
     assert all(row["bound"] <= told["optimum"] * (1 + 1e-9) for row in told["relaxations"] if row["depth"] == 0)
     shown = run(*arguments)
-    assert "gap closed" in shown.stdout and "(optimum)" in shown.stdout
+    words = " ".join(shown.stdout.split())
+    assert "gap closed" in words and "(optimum, from the search)" in words and "0 (zero line)" in words
+    document_told = document(*arguments)
+    assert document_told["measured_against"] == "optimum, from the search"
+    assert document_told["best_known"] == document_told["optimum"]
     told = message("compare", *FIT[1:], "--relaxation", "activ-set")
     assert told.startswith("error: --relaxation activ-set is not one of active-set, ")
     assert 'did you mean "active-set"?' in told

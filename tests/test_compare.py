@@ -22,8 +22,10 @@ from formulations import Instance, SignPattern
 from formulations.errors import InvalidInput, PartLSError
 from partls import tree_size
 from relaxations import ActiveSetRelaxation, Bound, Bounder, BoundStatus, Fixed, UnconstrainedRelaxation, compare
-from relaxations.comparison import node_optimum as exact_search
+from relaxations.comparison import known_solution as search
 from relaxations.comparison.compared import Compared
+from relaxations.comparison.known_solution import known_solution
+from relaxations.comparison.reference import Reference
 from relaxations.comparison.table import duration, number
 from tests.families import FAMILIES, correlated
 from tests.oracles import brute_force, sign_constrained
@@ -81,16 +83,85 @@ class Refusing:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_yardstick_is_the_optimum_of_brute_force_at_every_node(family: str) -> None:
+    """With few groups every pattern is solved; what rounding and flips find is a solution, and says no more."""
     for seed in range(2):
         case = FAMILIES[family](seed)
         oracle = brute_force(case.X, case.y, case.labels, **case.options)
         instance = instance_of(case)
+        size = float(np.square(case.weighted_y).sum())
         rng = np.random.default_rng(seed)
         patterns = [(0,) * case.n_groups, *(tuple(rng.choice([-1, 0, 1], case.n_groups).tolist()) for _ in range(4))]
         for values in patterns:
             true = min(v for p, v in oracle.objectives.items() if SignPattern(values).contains(SignPattern(p)))
-            padded = (*values, *[0] * (instance.reduction.n_groups - case.n_groups))
-            assert exact_search.node_optimum(instance, SignPattern(padded)) == same_optimum(true, case.weighted_y)
+            node = SignPattern((*values, *[0] * (instance.reduction.n_groups - case.n_groups)))
+            with pytest.MonkeyPatch.context() as patch:
+                found = known_solution(instance.reduction, node)
+                patch.setattr(search, "_FEW", -1)
+                descended = known_solution(instance.reduction, node)
+            assert found.value == same_optimum(true, case.weighted_y)
+            assert found.source in ("every pattern solved", "by rounding and descent")
+            assert descended.value >= true * (1 - 1e-9) - 1e-12 * size
+            assert not descended.is_optimum
+
+
+def test_the_own_yardstick_keeps_to_few_seconds(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No time at all leaves zero coefficients, a solution of every node."""
+    monkeypatch.setattr(search, "_SECONDS", -1.0)
+    monkeypatch.setattr("relaxations.clock.SHORT", 0.0)
+    comparison = compare(instance, relaxations=["active-set"])
+    assert not comparison.reference.is_optimum
+    assert comparison.reference.value == pytest.approx(np.square(instance.y - instance.y.mean()).sum())
+
+
+@pytest.mark.parametrize(("given", "words"), [
+    ({"optimum": "number"}, "optimum, given"), ({"incumbent": "number"}, "best known solution, given"),
+    ({"optimum": "result"}, "optimum, from the search"),
+    ({"incumbent": "result"}, "best known solution, from the search"),
+    ({"optimum": "unproven"}, "best known solution, from the search"), ({}, "optimum, every pattern solved"),
+])
+def test_the_table_says_what_the_gap_is_measured_against(
+    instance: Instance, given: dict[str, str], words: str
+) -> None:
+    result = partls.solve_instance(instance)
+    values = {"number": result.objective, "result": result,
+              "unproven": partls.solve_instance(instance, method="alternating", n_starts=1)}
+    comparison = compare(instance, relaxations=["active-set"], **{key: values[value] for key, value in given.items()})
+    assert comparison.reference.words == words
+    assert words in comparison.caption.replace("\n", " ")
+    assert all(row.measured_against == words for row in comparison.rows)
+    assert ("may be lower" in comparison.caption) is not comparison.reference.is_optimum
+    assert list(comparison.to_pandas()["measured_against"]) == [words]
+
+
+def test_a_bound_that_meets_the_solution_proves_it(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "_FEW", -1)
+    complete = (1, -1, 1, 1, -1)
+    assert compare(instance, complete, ["active-set"]).reference.words == "optimum, proved by active-set"
+    optimum = partls.solve_instance(instance).objective
+    comparison = compare(instance, relaxations=["active-set", Shifted(1.0, optimum)])
+    assert comparison.reference.words == "optimum, proved by shifted"
+    assert comparison.optimum == pytest.approx(optimum, rel=1e-9)
+    unproved = compare(instance, relaxations=["active-set"]).reference
+    assert unproved.words == "best known solution, by rounding and descent"
+
+
+def test_a_bound_above_a_solution_is_named(instance: Instance) -> None:
+    optimum = partls.solve_instance(instance).objective
+    honest, wrong = compare(instance, relaxations=["active-set", Shifted(1.1, optimum)]).rows
+    assert honest.note == ""
+    assert wrong.note == "above the optimum: no lower bound"
+
+
+def test_an_estimate_without_a_proof_is_shown_as_unproven(instance: Instance) -> None:
+    unproven = Faulty(lambda bound, signs: replace(bound, value=-inf), "guess")
+    comparison = compare(instance, relaxations=["active-set", unproven], depths=[5])
+    root, leaf = (row for row in comparison.rows if row.relaxation == "guess")
+    assert (root.bound, root.gap_closed) == (-inf, 0.0)
+    assert root.is_unproven and leaf.is_unproven and not root.is_floor
+    assert leaf.estimate_closed == pytest.approx(1.0, abs=1e-8)
+    assert "unproven 1.0000" in str(comparison) and "without a proof" in " ".join(str(comparison).split())
+    texts = [text.get_text() for text in comparison.plot().texts]
+    assert "guess (unproven), depth 0" in texts
 
 
 def test_the_share_of_the_gap_is_measured_from_least_squares_to_the_optimum(case: Tiny, instance: Instance) -> None:
@@ -161,10 +232,15 @@ def test_the_optimum_may_be_given(instance: Instance) -> None:
     assert [r.gap_closed for r in by_signs.rows] == pytest.approx([r.gap_closed for r in by_search.rows], abs=1e-8)
 
 
-def test_a_tree_too_large_is_refused_with_advice(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exact_search, "_MAX_NODES", 2)
-    with pytest.raises(InvalidInput, match=r"optimum: not found within 2 nodes; pass optimum=partls\.solve_instance"):
-        compare(instance)
+def test_large_trees_are_measured_against_a_solution_at_once() -> None:
+    """K=30, M=150: no search of its own, and the shares are at least those told."""
+    case = correlated(3, n_rows=300, n_columns=150, n_groups=30, corr=0.5)
+    instance = instance_of(case)
+    comparison = compare(instance, relaxations=["active-set"])
+    assert comparison.reference.words == "best known solution, by rounding and descent"
+    alternating = partls.solve_instance(instance, method="alternating", n_starts=3, random_state=0)
+    assert comparison.reference.value <= alternating.objective * 1.05
+    assert comparison.floor < comparison.reference.value
 
 
 def test_no_gap_to_close_is_said_to_be_none() -> None:
@@ -227,6 +303,9 @@ def test_failures_are_rows_that_say_what_happened(instance: Instance) -> None:
         ({"depths": [6]}, "depths: 6 is not between 1 and 5"),
         ({"signs": (1, 1, 0, 0, 0), "depths": [2]}, "depths: 2 is not between 3 and 5"),
         ({"depths": [2], "n_patterns": 0}, "n_patterns=0 must be at least 1"),
+        ({"optimum": "12 or so"}, "optimum='12 or so': give a number"),
+        ({"incumbent": float("nan")}, "incumbent=nan: give a number"),
+        ({"relaxations": 3}, "relaxations=3: give names"),
     ],
 )
 def test_bad_arguments_are_named(instance: Instance, options: dict[str, Any], message: str) -> None:
@@ -291,7 +370,7 @@ def test_labels_of_the_plot_cover_neither_each_other_nor_a_point() -> None:
     """Six relaxations of the same strength and nearly the same cost, and one apart."""
     seconds = [1e-3, 1.1e-3, 1.2e-3, 1.3e-3, 1.31e-3, 1.5e-3, 2.0]
     rows = [Compared(f"relaxation {i}", 0, 1, 1.0, 1.0, i // 6, s, 0.0, "optimal") for i, s in enumerate(seconds)]
-    ax = relaxations.Comparison(tuple(rows), 0.0, 1.0).plot()
+    ax = relaxations.Comparison(tuple(rows), 0.0, Reference(1.0, True, "given")).plot()
     figure = ax.get_figure()
     figure.canvas.draw()
     boxes = [text.get_window_extent() for text in ax.texts]
@@ -355,6 +434,7 @@ def test_a_bound_that_closes_nothing_is_explained():
     instance = Instance(rng.normal(size=(30, 6)), rng.normal(size=30), [0, 0, 0, 1, 1, 1])
     caption = compare(instance, relaxations=["active-set", "shor"]).caption
     assert "the bound of active-set equals the unconstrained optimum" in caption
+    assert "0 (zero line)" in str(compare(instance, relaxations=["active-set", "shor"]))
     assert "Gap closed 0" not in compare(instance, relaxations=["shor"]).caption
 
 

@@ -41,3 +41,11 @@ def test_the_ames_analysis_pairs_by_name_and_reproduces_the_mispairing(tmp_path,
     assert norms[0] < norms[1]
     assert 0 < int(said.splitlines()[-1].split(" of ")[0]) < 50
     assert (tmp_path / "ames.png").stat().st_size > 10_000
+
+
+def test_the_sweep_of_the_guide_draws_its_pictures(tmp_path, capsys):
+    example("sweep").main(tmp_path, {"M": [6, 12], "correlation": [0.0, 0.9], "eta": [0.0, 10.0]})
+    plt.close("all")
+    assert "split-dnn" in capsys.readouterr().out
+    for name in ("sweep.png", "sweep-profile.png"):
+        assert (tmp_path / name).stat().st_size > 10_000

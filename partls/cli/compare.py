@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import asdict
+from math import inf
 from typing import Annotated
 
 import typer
 
+from formulations.instance import Instance
+from formulations.signs import SignPattern
 from partls.cli import data_options as source
 from partls.cli.objective import Objective
 from partls.cli.option_groups import unbundled
-from partls.cli.output import finite, guarded, print_document, say, show
-from partls.result import Status
+from partls.cli.output import finite, guarded, print_document, show
+from partls.result import Result, Status
 from partls.runtime.options import chosen, nonnegative
 from partls.runtime.progress import in_terminal
 
@@ -61,10 +66,9 @@ def compare(
     found = solve_instance(instance, time_limit=time_limit, progress=in_terminal())
     if found.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
-    if not found.is_optimal():
-        say(f"{found.status.value}: the optimum is not proven, and shares of the gap are of {found.objective:.8g}")
     compared = relaxations.compare(
-        instance, relaxations=relaxation, optimum=found.objective, depths=depth or (), time_limit=time_limit
+        instance, relaxations=relaxation, optimum=_optimum_at(instance, found, time_limit), depths=depth or (),
+        time_limit=time_limit,
     )
     if not as_json:
         show(compared)
@@ -73,4 +77,23 @@ def compare(
         {key: finite(value) if isinstance(value, float) else value for key, value in asdict(row).items()}
         for row in compared.rows
     ]
-    print_document({"unconstrained": compared.floor, "optimum": compared.optimum, "relaxations": lines})
+    reference = compared.reference
+    print_document({
+        "unconstrained": compared.floor, "optimum": reference.value if reference.is_optimum else None,
+        "best_known": reference.value, "measured_against": reference.words, "relaxations": lines,
+    })
+
+
+def _optimum_at(instance: Instance, found: Result, seconds: float | None) -> Callable[[SignPattern], Result | None]:
+    """Return what tells the optimum of a node: at the root the search's, below it that of another search, in time."""
+    from partls.solve import solve_instance
+
+    ends = inf if seconds is None else time.perf_counter() + seconds
+
+    def at(signs: SignPattern) -> Result | None:
+        own, left = signs.values[: instance.n_groups], ends - time.perf_counter()
+        if not any(own):
+            return found
+        return solve_instance(instance, signs=list(own), time_limit=None if left == inf else left) if left > 0 else None
+
+    return at

@@ -4,33 +4,30 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from math import inf, nan
+from collections.abc import Iterable, Mapping, Sequence
+from math import inf, isnan, nan
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from formulations.errors import InvalidInput
 from formulations.instance import Instance
-from formulations.rounding import Rounded, rounded
 from formulations.signs import SignPattern
-from relaxations.clock import OutOfTime, in_time, until
+from relaxations import kernel
 from relaxations.comparison.compared import Compared
-from relaxations.comparison.node_optimum import node_optimum
+from relaxations.comparison.gap import Gap, floor_of
+from relaxations.comparison.known_solution import known_solution
+from relaxations.comparison.measured import Measured, measured
+from relaxations.comparison.members import Relaxations, labelled
+from relaxations.comparison.nodes import nodes_below
+from relaxations.comparison.reference import Given, Reference, given_reference, proved_by
 from relaxations.comparison.result import Comparison
-from relaxations.protocol import Bound, Bounder, BoundStatus, Relaxation, ask
-from relaxations.registry import MEMBERS, as_relaxation
-from relaxations.sign_constrained import solve_signed
-
-_RUNS, _SHORT = 3, 0.2  # a bound of fewer seconds is timed up to three times: the first compiles
+from relaxations.protocol import Bound
 
 
 def compare(
-    instance: Instance, signs: SignPattern | Iterable[int] | None = None,
-    relaxations: Iterable[Relaxation | str] | Mapping[str, Relaxation | str] | None = None, *,
-    optimum: float | Callable[[SignPattern], float] | None = None, depths: Sequence[int] = (), n_patterns: int = 10,
-    seed: int = 0, time_limit: float | None = None,
+    instance: Instance, signs: SignPattern | Iterable[int] | None = None, relaxations: Relaxations = None, *,
+    optimum: Given = None, incumbent: Given = None, depths: Sequence[int] = (), n_patterns: int = 10, seed: int = 0,
+    time_limit: float | None = None,
 ) -> Comparison:
     """Return what each relaxation proves at a node, how much of the gap that closes, and how long it takes.
 
@@ -43,15 +40,20 @@ def compare(
     relaxations
         Names, ``Relaxation`` objects, policies, or ``{label: relaxation}``; default: every member of the toolkit.
     optimum
-        The exact optimum of the node, or a function from a ``SignPattern`` to its optimum. By default it is computed
-        by a search for small trees; for larger ones pass ``partls.solve_instance(instance).objective``.
+        The exact optimum of the node: a number, a result of ``partls.solve`` (an incumbent, if it is not proven), or a
+        function from a ``SignPattern`` to one of these.
+    incumbent
+        In the same forms, the objective of a known solution: shares of the gap are then too small, if anything.
     depths
         Also compare at these numbers of decided groups, each the mean over ``n_patterns`` nodes below ``signs`` whose
-        groups and signs are drawn by ``seed``.
+        groups and signs are drawn by ``seed``. ``optimum`` and ``incumbent`` count there if they are functions.
     time_limit
-        Seconds for all relaxations together, the optimum aside; one that takes longer is a row that says so.
+        Seconds for all relaxations together; one that takes longer is a row that says so.
 
-    A relaxation that fails is a row that says so.
+    A relaxation that fails is a row that says so. One whose bound has an estimate and no proven value is marked
+    "unproven". Where neither optimum nor incumbent is given, the gap is measured against a solution found here in a few
+    seconds: the optimum if at most eight groups are undecided or a bound meets the solution, else the best solution of
+    rounding and descent. The table says which.
 
     Examples
     --------
@@ -63,126 +65,71 @@ def compare(
     'optimal'
     """
     node = instance.reduction.pattern(signs)
-    nodes = {len(node) - len(node.undecided): [node]} | _below(node, depths, n_patterns, seed)
+    nodes = {len(node) - len(node.undecided): [node]} | nodes_below(node, depths, n_patterns, seed)
+    every = [each for level in nodes.values() for each in level]
     members = labelled(relaxations)
+    given = {each: _given(each, node, optimum, incumbent) for each in every}
+    _ = kernel.one_node  # compiled now, so that no relaxation's time is the compiler's
     with threadpool_limits(1, user_api="blas"):
-        floor = _floor(instance)
-        optima = {each: _optimum(instance, each, node, optimum) for level in nodes.values() for each in level}
-        with until(inf if time_limit is None else time.perf_counter() + time_limit, alarm=False):
-            rows = [row for label in members for row in _rows(instance, label, members[label], nodes, floor, optima)]
+        deadline = inf if time_limit is None else time.perf_counter() + time_limit
+        answers = [measured(instance, label, member, every, deadline) for label, member in members.items()]
+        floor = floor_of(instance)
+        gaps = {each: Gap(floor, given[each] or found(instance, each, answers)) for each in every}
+    gaps = {each: with_proof(gap, {answer.label: answer.bounds[each][0] for answer in answers})
+            for each, gap in gaps.items()}
+    rows = [compared(answer, depth, level, gaps) for depth, level in nodes.items() for answer in answers]
     rows.sort(key=lambda row: row.depth)
-    return Comparison(tuple(rows), floor.value, optima[node], _gap(optima[node], floor) <= 0)
+    return Comparison(tuple(rows), floor.value, gaps[node].reference, gaps[node].width <= 0)
 
 
-def _floor(instance: Instance) -> Rounded:
-    """Return the unconstrained optimum."""
-    reduction = instance.reduction
-    v = solve_signed(reduction, reduction.column_signs(None))
-    return rounded(instance, *reduction.restore(v), reduction.objective(v))
+def _given(each: SignPattern, node: SignPattern, optimum: Given, incumbent: Given) -> Reference | None:
+    """Return what the user gave for a node: a number is that of the first node, a function tells of all."""
+    if each == node:
+        return given_reference(optimum, incumbent, each)
+    of_all = [given if callable(given) else None for given in (optimum, incumbent)]
+    return given_reference(of_all[0], of_all[1], each)
 
 
-def _below(node: SignPattern, depths: Sequence[int], n_patterns: int, seed: int) -> dict[int, list[SignPattern]]:
-    """Return random nodes below ``node`` for each depth."""
-    rng, undecided = np.random.default_rng(seed), list(node.undecided)
-    decided = len(node) - len(undecided)
-    if wrong := [depth for depth in depths if not decided < depth <= len(node)]:
-        raise InvalidInput(f"depths: {wrong[0]} is not between {decided + 1} and {len(node)}, the number of groups")
-    if n_patterns < 1:
-        raise InvalidInput(f"n_patterns={n_patterns} must be at least 1")
-    drawn: dict[int, list[SignPattern]] = {}
-    for depth in depths:
-        drawn[depth] = []
-        for _ in range(n_patterns):
-            values = list(node)
-            for k in rng.choice(undecided, size=depth - decided, replace=False):
-                values[k] = int(rng.choice([-1, 1]))
-            drawn[depth].append(SignPattern(tuple(values)))
-    return drawn
+def found(instance: Instance, node: SignPattern, answers: Sequence[Measured]) -> Reference:
+    """Return the best solution that a few seconds find, starting from the points of the relaxations as well."""
+    return known_solution(instance.reduction, node, [answer.bounds[node][0].coef for answer in answers])
 
 
-def labelled(
-    relaxations: Iterable[Relaxation | str] | Mapping[str, Relaxation | str] | None,
-) -> dict[str, Relaxation]:
-    """Return relaxations by label: their names, numbered where one comes twice; None is every member."""
-    if isinstance(relaxations, Mapping):
-        return {label: as_relaxation(relaxation) for label, relaxation in relaxations.items()}
-    chosen = list(MEMBERS) if relaxations is None else [relaxations] if isinstance(relaxations, str) else relaxations
-    members = [as_relaxation(relaxation) for relaxation in chosen]
-    totals, seen, named = Counter(member.name for member in members), Counter[str](), {}
-    for member in members:
-        seen[member.name] += 1
-        named[member.name + (f" #{seen[member.name]}" if totals[member.name] > 1 else "")] = member
-    return named
+def with_proof(gap: Gap, bounds: Mapping[str, Bound]) -> Gap:
+    """Return the gap with its reference as the optimum, if a trusted bound meets it."""
+    trusted = {label: bound.value for label, bound in bounds.items() if bound.status.trusted and bound.value > -inf}
+    return Gap(gap.floor, proved_by(gap.reference, trusted, gap.ties))
 
 
-def _optimum(instance: Instance, each: SignPattern, node: SignPattern,
-             given: float | Callable[[SignPattern], float] | None) -> float:
-    if callable(given):
-        return float(given(each))
-    return float(given) if given is not None and each == node else node_optimum(instance, each)
+def compared(answer: Measured, depth: int, level: Sequence[SignPattern], gaps: Mapping[SignPattern, Gap]) -> Compared:
+    """Return one relaxation's row: the means over the nodes of one depth."""
+    bounds, here = [answer.bounds[node][0] for node in level], [gaps[node] for node in level]
+    closed = [gap.closed(bound.value) for gap, bound in zip(here, bounds, strict=True)]
+    estimated = [gap.estimated(bound) for gap, bound in zip(here, bounds, strict=True)]
+    return Compared(
+        answer.label, depth, len(level), _mean([b.value for b in bounds]), _mean([b.estimate for b in bounds]),
+        _mean([share for share in closed if not isnan(share)]), _mean([answer.bounds[node][1] for node in level]),
+        answer.prepare_seconds, _counted([bound.status.value for bound in bounds]), _note(bounds, here),
+        _mean([share for share in estimated if not isnan(share)]), _counted([gap.reference.words for gap in here]),
+    )
 
 
-def _rows(instance: Instance, label: str, relaxation: Relaxation, nodes: Mapping[int, list[SignPattern]],
-          floor: Rounded, optima: Mapping[SignPattern, float]) -> list[Compared]:
-    """Return one row per depth for one relaxation."""
-    began = time.perf_counter()
-    try:
-        bounder = in_time(lambda: relaxation.prepare(instance))
-    except Exception as error:  # also a refusal, such as a solver that is not installed: the others still count
-        note = str(error) if isinstance(error, OutOfTime) else f"{type(error).__name__}: {error}"
-        prepared = time.perf_counter() - began
-        failed = BoundStatus.FAILED.value
-        return [Compared(label, d, len(n), -inf, nan, 0.0, nan, prepared, failed, note) for d, n in nodes.items()]
-    prepared = time.perf_counter() - began
-    rows = []
-    for depth, level in nodes.items():
-        timed = [_timed(bounder, node) for node in level]
-        bounds = [bound for bound, _ in timed]
-        closed = [_closed(bound.value, floor, optima[node]) for bound, node in zip(bounds, level, strict=True)]
-        rows.append(Compared(
-            label, depth, len(level), _mean([b.value for b in bounds]), _mean([b.estimate for b in bounds]),
-            _mean([share for share in closed if not np.isnan(share)]), _mean([seconds for _, seconds in timed]),
-            prepared, _statuses(bounds), next((bound.error for bound in bounds if bound.error), ""),
-        ))
-    return rows
-
-
-def _timed(bounder: Bounder, node: SignPattern) -> tuple[Bound, float]:
-    """Return a bound and its time: the shortest of a few runs if it is short, so that compiling does not count."""
-    shortest, spent = inf, 0.0
-    for _ in range(_RUNS):
-        began = time.perf_counter()
-        try:
-            bound = in_time(lambda: ask(bounder, node))
-        except (InvalidInput, OutOfTime) as error:
-            if shortest < inf:  # it was answered before
-                break
-            bound = Bound(-inf, nan, None, BoundStatus.FAILED, 0.0, error=str(error))
-        seconds = time.perf_counter() - began
-        shortest, spent = min(shortest, seconds), spent + seconds
-        if spent > _SHORT * _RUNS:
-            break
-    return bound, shortest
-
-
-def _closed(value: float, floor: Rounded, optimum: float) -> float:
-    gap = _gap(optimum, floor)
-    if not gap > 0:
-        return nan
-    return (value - floor.value) / gap if np.isfinite(value) else 0.0
-
-
-def _gap(optimum: float, floor: Rounded) -> float:
-    """Return how far the optimum is above the unconstrained one; 0 where they tie up to rounding."""
-    return replace(floor, value=optimum).above(floor)
+def _note(bounds: Sequence[Bound], gaps: Sequence[Gap]) -> str:
+    """Return the first error, or that a known solution refutes a bound."""
+    if error := next((bound.error for bound in bounds if bound.error), ""):
+        return error
+    for bound, gap in zip(bounds, gaps, strict=True):
+        if bound.status.trusted and gap.refutes(bound.value):
+            return f"above the {gap.reference.kind}: no lower bound"
+    return ""
 
 
 def _mean(values: Sequence[float]) -> float:
     return float(np.mean(values)) if values else nan
 
 
-def _statuses(bounds: Sequence[Bound]) -> str:
-    counted = Counter(bound.status.value for bound in bounds)
+def _counted(words: Sequence[str]) -> str:
+    counted = Counter(words)
     if len(counted) == 1:
         return next(iter(counted))
-    return ", ".join(f"{count} {status}" for status, count in counted.most_common())
+    return ", ".join(f"{count} {word}" for word, count in counted.most_common())

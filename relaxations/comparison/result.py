@@ -5,54 +5,77 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from relaxations.comparison.compared import Compared
+from relaxations.comparison.reference import Reference
 from relaxations.comparison.strength_plot import plot_strength
 from relaxations.comparison.table import Column, ResultTable, duration, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_SHOWN_AS_ZERO = 5e-5  # shares below this print as 0.0000
+
+def share(row: Compared) -> str:
+    """Return the share of the gap closed, and in words what a bare figure would not say."""
+    if row.is_unproven:
+        return f"unproven {number(row.estimate_closed, '.4f')}"
+    return "0 (zero line)" if row.is_floor else number(row.gap_closed, ".4f")
 
 
 @dataclass(frozen=True)
 class Comparison(ResultTable):
-    """What ``compare`` measured; shows itself as a table and as a plot."""
+    """What ``compare`` measured; shows itself as a table and as a plot.
+
+    Attributes
+    ----------
+    rows
+        One for each relaxation and depth.
+    floor
+        The unconstrained optimum, where the gap begins.
+    reference
+        Where it ends, at the node that was asked for: the optimum or the best known solution.
+    tie
+        Whether the two are equal up to rounding.
+    """
 
     rows: tuple[Compared, ...]
     floor: float
-    optimum: float
-    tie: bool = False  # the two are equal up to rounding
+    reference: Reference
+    tie: bool = False
 
     columns = (
         Column("relaxation", lambda row: row.relaxation, text=True),
         Column("depth", lambda row: str(row.depth)),
         Column("nodes", lambda row: str(row.nodes)),
-        Column("certified", lambda row: number(row.bound, ".7g")),
+        Column("certified", lambda row: "unproven" if row.is_unproven else number(row.bound, ".7g")),
         Column("estimate", lambda row: number(row.estimate, ".7g")),
-        Column("gap closed", lambda row: number(row.gap_closed, ".4f")),
+        Column("gap closed", share),
         Column("time", lambda row: duration(row.seconds)),
         Column("prepare", lambda row: duration(row.prepare_seconds)),
         Column("status", lambda row: f"{row.status} ({row.note})" if row.note else row.status, text=True),
     )
 
     @property
+    def optimum(self) -> float:
+        """The upper end of the gap; ``reference.is_optimum`` says whether it is proved to be the optimum."""
+        return self.reference.value
+
+    @property
     def caption(self) -> str:
         """The two ends of the gap, and why a bound may close none of it."""
         if self.tie:
-            return "no gap to close: the optimum and the unconstrained one tie (up to rounding)"
-        ends = f"gap from {self.floor:.8g} (unconstrained) to {self.optimum:.8g} (optimum)"
-        at_floor = dict.fromkeys(
-            row.relaxation for row in self.rows if np.isfinite(row.bound) and abs(row.gap_closed) < _SHOWN_AS_ZERO
-        )
-        if not at_floor:
-            return ends
-        return (
-            f"{ends}. Gap closed 0: the bound of {', '.join(at_floor)} equals the unconstrained optimum. Bounds that "
-            "drop the constraints of undecided groups start there and rise as the search decides signs."
-        )
+            return f"no gap to close: the {self.reference.kind} and the unconstrained one tie (up to rounding)"
+        told = f"gap from {self.floor:.8g} (unconstrained) to {self.reference.value:.8g} ({self.reference.words})"
+        if not self.reference.is_optimum:
+            told += ". The optimum is not known, and may be lower: bounds close at least these shares"
+        if at_floor := dict.fromkeys(row.relaxation for row in self.rows if row.is_floor):
+            names = ", ".join(at_floor)
+            told += (
+                f". Gap closed 0 (zero line): the bound of {names} equals the unconstrained optimum. Bounds "
+                "that drop the constraints of undecided groups start there and rise as the search decides signs"
+            )
+        if any(row.is_unproven for row in self.rows):
+            told += '. "unproven": the share that the solver\'s own number would close, without a proof'
+        return told
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the share of the gap closed against time, one point per relaxation and depth; return the axes."""

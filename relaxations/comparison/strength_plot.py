@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import groupby
 from math import isfinite
 from typing import TYPE_CHECKING
@@ -30,7 +31,7 @@ def plot_strength(compared: Iterable[Compared], ax: Axes | None = None) -> Axes:
         import matplotlib.pyplot as plt
 
         ax = plt.subplots(figsize=(7.0, 4.5), layout="constrained")[1]
-    rows = [row for row in compared if isfinite(row.gap_closed) and isfinite(row.seconds)]
+    rows = [_drawn(row) for row in compared if isfinite(row.gap_closed) and isfinite(row.seconds)]
     ax.set_xscale("log")
     ax.axhline(1.0, color="0.6", linewidth=1, linestyle="--", zorder=1)
     several = len({row.depth for row in rows}) > 1
@@ -39,6 +40,9 @@ def plot_strength(compared: Iterable[Compared], ax: Axes | None = None) -> Axes:
     for name, group in groupby(by_name, key=lambda row: row.relaxation):
         points = sorted(group, key=lambda row: row.depth)
         line = ax.plot([row.seconds for row in points], [row.gap_closed for row in points], "-o", linewidth=1, zorder=3)
+        open_points = [row for row in points if row.is_unproven]
+        ax.plot([row.seconds for row in open_points], [row.gap_closed for row in open_points], "o", mfc="white",
+                mec=line[0].get_color(), zorder=4)
         labels += [(row, _label(name, row, first=i == 0, several=several), line[0].get_color())
                    for i, row in enumerate(points)]
     ax.set(xlabel="seconds per bound", ylabel="share of the gap closed, certified")
@@ -50,10 +54,16 @@ def plot_strength(compared: Iterable[Compared], ax: Axes | None = None) -> Axes:
     return ax
 
 
+def _drawn(row: Compared) -> Compared:
+    """Return the row with the share that is drawn: an unproven estimate where nothing is certified."""
+    return replace(row, gap_closed=row.estimate_closed) if row.is_unproven else row
+
+
 def _label(name: str, row: Compared, *, first: bool, several: bool) -> str:
     """Return the relaxation's name at its first point, the depth alone at the others."""
     if not first:
         return str(row.depth)
+    name = f"{name} (unproven)" if row.is_unproven else name
     return f"{name}, depth {row.depth}" if several else name
 
 

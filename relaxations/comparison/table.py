@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from io import StringIO
 from math import isnan
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from formulations.errors import PartLSError
 
@@ -30,8 +30,12 @@ class Column(NamedTuple):
 class ResultTable:
     """Rows that are dataclasses of one kind, shown by ``columns``, with a ``caption`` below; a line between depths."""
 
-    columns: ClassVar[Sequence[Column]]
     rows: Sequence[Any]
+
+    @property
+    def columns(self) -> Sequence[Column]:
+        """The columns, in their order."""
+        raise NotImplementedError
 
     @property
     def caption(self) -> str:
