@@ -18,6 +18,7 @@ from partls.strategies.halves import NonnegativeHalves
 from partls.strategies.pattern_solver import PatternSolver
 from relaxations import BoundStatus, Fixed, PerspectiveRelaxation, named, through_cvxpy
 from relaxations.conic import backend
+from relaxations.conic.attempt import Attempt
 from tests.families import FAMILIES, correlated
 from tests.oracles import brute_force
 from tests.strategies import Tiny, instances
@@ -172,11 +173,15 @@ def test_only_cvxpy_is_asked_through_cvxpy(monkeypatch: pytest.MonkeyPatch) -> N
     """The halves and the patterns come from the builders: without a solver's answer there is no progress."""
     asked: list[str] = []
 
-    def silent(model: Any, solver: str, options: Any) -> tuple[BoundStatus, str]:
-        asked.append(model.name)
-        return BoundStatus.FAILED, "silent"
+    chosen = backend.Backend._model
 
-    monkeypatch.setattr(backend, "_attempt", silent)
+    def told(self: Any, solver: str, signs: Any) -> Any:
+        model = chosen(self, solver, signs)
+        asked.append(model.name)
+        return model
+
+    monkeypatch.setattr(backend.Backend, "_model", told)
+    monkeypatch.setattr(backend, "attempt", lambda problem, solver, options: Attempt(BoundStatus.FAILED, "silent"))
     solved(CASE, Alternating(n_starts=1, backend="cvxpy"))
     assert {"PartLS, alpha fixed", "PartLS, beta fixed", "PartLS-b", "quadratic form"} <= set(asked)
     asked.clear()
@@ -190,17 +195,17 @@ def test_only_cvxpy_is_asked_through_cvxpy(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("fault", ["fails", "shifted", "nan", "far"])
 def test_no_fault_of_a_solver_spoils_an_enumeration(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest, rng = backend._attempt, np.random.default_rng(0)
+    honest, rng = backend.attempt, np.random.default_rng(0)
 
-    def faulty(model: Any, solver: str, options: Any) -> tuple[BoundStatus, str]:
-        status, words = honest(model, solver, options)
-        for variable in model.problem.variables():
+    def faulty(problem: Any, solver: str, options: Any) -> Attempt:
+        found = honest(problem, solver, options)
+        for variable in problem.variables():
             wrong = {"shifted": variable.value * (1 + 0.3 * rng.normal(size=variable.shape)),
                      "nan": np.full(variable.shape, np.nan), "far": 1e9 * rng.normal(size=variable.shape)}
             variable.save_value(wrong.get(fault, variable.value))
-        return (BoundStatus.FAILED, "broken") if fault == "fails" else (status, words)
+        return Attempt(BoundStatus.FAILED, "broken") if fault == "fails" else found
 
-    monkeypatch.setattr(backend, "_attempt", faulty)
+    monkeypatch.setattr(backend, "attempt", faulty)
     oracle = sorted(brute_force(CASE.X, CASE.y, CASE.labels).objectives.values())
     for keep in ("best", 3, "all"):
         result = solved(CASE, Enumeration(keep=keep, backend="cvxpy"))
