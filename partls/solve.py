@@ -72,8 +72,8 @@ def solve(
         kept, which only a full list can prove, and otherwise uses branch and bound; ``result.method`` says what ran.
     signs : mapping or sequence, optional
         A-priori signs, e.g. ``{"price": "+"}``.
-    warm_start : Result, coefficients or signs, optional
-        Where to look for a first incumbent.
+    warm_start : Result, array or mapping, optional
+        Where to look for a first incumbent: a result, coefficients or signs.
     gap_tol : float
         Relative gap at which the search may stop.
     time_limit : float, optional

@@ -119,7 +119,7 @@ class Reduction:
         return np.asarray(np.ldexp(full[self._columns], -self._exponents))
 
     def sizes(self, bounds: Floats) -> Floats:
-        """Return bounds on |v| as bounds on the size of each coefficient in original units; inf on free columns."""
+        """Return bounds on ``|v|`` as bounds on each coefficient's size in original units; inf on free columns."""
         full = np.full(self.problem.n_columns + 1, np.inf)
         full[self._columns] = np.ldexp(bounds, self._exponents)
         return full[:-1]
