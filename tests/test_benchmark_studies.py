@@ -231,6 +231,11 @@ def test_the_page_of_scaling_shows_the_crossing_and_no_exponent_in_the_groups():
     assert "| K = 4 | 4 ms | > 300 s (3 of 3 cut) | 7 |" in page
     assert "seconds grow as N^1.00" in page and "M^" not in page and "K^" not in page  # M: the medians do not increase
     assert set(study.figures(rows)) == {"growth", "crossing"}
+    early = [timed(f"cross-{K}", "reference_enumeration", 0.003 * (K - 1), K=K) for K in (2, 3)]
+    assert study.losses(rows) == study.losses([*rows, *early]) == []
+    early = [timed(f"cross-{K}", "reference_enumeration", 0.001 * (K - 1) ** 4, K=K) for K in (2, 3)]
+    assert study.losses([*rows, *early]) == [
+        "published enumeration is faster than our branch and bound and our enumeration at K = 2"]
 
 
 def test_the_full_study_runs_both_methods_on_every_k_with_three_seeds_and_300_seconds():

@@ -1,4 +1,4 @@
-"""From how many groups on branch and bound is faster than enumeration: medians over seeds on the same instances.
+"""From how many groups on branch and bound is faster than enumeration: median processor times on the same instances.
 
 Esposito, Cerrato and Locatelli (2024), section "Runtime vs. Solution Quality", compare Algorithms 2 and 3 this way.
 """
@@ -56,9 +56,10 @@ def crossing(sizes: Sequence[int], searched: Sequence[float], listed: Sequence[f
 
 
 def medians(rows: Sequence[Row], method: str) -> dict[int, Timing]:
-    """Return the median time of a method for each K at which it ran."""
+    """Return the median processor time of a method for each K at which it ran."""
     own = select(rows, case=lambda key: key.startswith(PREFIX), method=method, seconds=lambda value: value is not None)
-    return {size: timing(select(own, K=size)) for size in sorted({row["K"] for row in own})}
+    worked = [row | {"seconds": row["cpu_seconds"]} for row in own]
+    return {size: timing(select(worked, K=size)) for size in sorted({row["K"] for row in worked})}
 
 
 def found(rows: Sequence[Row], pair: tuple[str, str]) -> Crossing | None:
@@ -87,13 +88,29 @@ def part(rows: Sequence[Row], command: str) -> str:
     seeds, limit = len({row["seed"] for row in own}), max(row["time_limit"] for row in own)
     text = (
         f"N = {own[0]['N']}, M = {own[0]['M']}; every method runs on the same {seeds} instances for each K, for at "
-        f"most {limit:.0f} s. Times are medians; one that was cut is a lower bound. The place of a crossing is "
-        f"interpolated between the two neighbouring K in logarithmic time. {' '.join(said)}"
+        f"most {limit:.0f} s. Times are medians of processor time, on one thread; one that was cut is a lower bound. "
+        "The place of a crossing is interpolated between the two neighbouring K in logarithmic time. "
+        f"{' '.join(said)}"
     )
     drawn = picture("scaling", "crossing", "Time of branch and bound and of enumeration against the number of groups")
     table = markdown_table(("groups", *(NAMES[method] for method in methods), "nodes, PartLS"), lines)
     keys = ",".join(dict.fromkeys(row["case"] for row in own))
     return section("Branch and bound against enumeration", text, drawn, table, command=f"{command} --cases {keys}")
+
+
+def losses(rows: Sequence[Row]) -> list[str]:
+    """Say for which K a published method is faster than both of ours."""
+    ours = [medians(rows, method) for method in PAIRS[0]]
+    said = []
+    for method in PAIRS[1]:
+        where = [
+            f"{size}" for size, theirs in medians(rows, method).items()
+            if all(size in own and theirs.seconds < own[size].seconds for own in ours)
+        ]
+        if where:
+            sizes = ", ".join(where)
+            said.append(f"{NAMES[method]} is faster than our branch and bound and our enumeration at K = {sizes}")
+    return said
 
 
 def draw(rows: Sequence[Row]) -> object | None:
@@ -109,7 +126,7 @@ def draw(rows: Sequence[Row]) -> object | None:
                         label=NAMES[method])
             cut = [size for size, value in own.items() if value.censored]
             ax.plot(cut, [own[size].seconds for size in cut], "^", color=COLOURS[method], markersize=11)
-        ax.set(xlabel="groups K", ylabel="time, median over seeds", yscale="log")
+        ax.set(xlabel="groups K", ylabel="processor time, median over seeds", yscale="log")
         plain_ticks(ax.yaxis, clock)
         for pair in PAIRS:
             where = found(rows, pair)

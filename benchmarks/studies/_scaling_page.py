@@ -127,8 +127,9 @@ def _raised(law: str) -> str:
 
 
 def losses(rows: list[Row]) -> list[str]:
-    """Say where one least squares fit is faster than the whole of branch and bound."""
+    """Say where one least squares fit, or a published method on few groups, is faster than ours."""
     theirs = dict(points(rows, "n-", "lstsq"))
     found = [(size, timing(own), timing(theirs[size])) for size, own in points(rows, "n-", "bnb") if size in theirs]
     where = [f"N = {size:,} ({other} against {mine})" for size, mine, other in found if other.seconds < mine.seconds]
-    return [f"{NAMES['lstsq']}, which knows no signs, is faster at {', '.join(where)}"] if where else []
+    said = [f"{NAMES['lstsq']}, which knows no signs, is faster at {', '.join(where)}"] if where else []
+    return said + _crossing.losses(rows)
