@@ -18,6 +18,8 @@ from formulations.rounding import Rounded, rounded
 from formulations.rows.residual import residual
 from formulations.signs import SignPattern
 from formulations.tolerances import ABSOLUTE_TOLERANCE, OPTIMAL_GAP, ROUNDING
+from partls.ambiguities.ambiguities import Ambiguities
+from partls.ambiguities.analysis import ambiguities_of
 from partls.presolve.report import Presolve
 from partls.runtime.notebook import ShownAsText
 
@@ -159,6 +161,11 @@ class Result(ShownAsText):
     def rounded(self) -> Rounded:
         """The objective with the error that rounding leaves in it; ``rounded.vanishes`` tells an exact fit."""
         return rounded(self.instance, self.coef, self.intercept, self.objective)
+
+    @cached_property
+    def ambiguities(self) -> Ambiguities:
+        """What the data cannot tell: arbitrary and tied signs, coefficients that are not unique, empty columns."""
+        return ambiguities_of(self.instance, self.coef, self.intercept, self.given_signs, self.rounded)
 
     @property
     def gap(self) -> float:

@@ -401,14 +401,19 @@ def test_the_sign_of_a_whole_text_column_is_said_to_be_arbitrary(folder: Path) -
     Path("towns.toml").write_text(written.replace("[groups]", '[groups]\ntown = ["town"]'), encoding="utf-8")
     fit = ("fit", "towns.csv", "--target", "price", "--groups", "towns.toml", "--encode", "onehot")
     fit = (*fit, "--drop", "times")
-    assert document(*fit)["either_sign"] == {"town": ["town"]}
-    told = 'the sign of "town" is arbitrary: it holds every value of "town"'
-    assert told in run(*fit).stdout.replace("\n", " ")
-    assert document(*fit, "--eta", "1")["either_sign"] == {}
-    assert document(*fit, "--ridge", "1e-3")["either_sign"] == {}
-    assert document(*fit, *BY_GROUP, "--eta", "town=0")["either_sign"] == {"town": ["town"]}
-    assert document(*fit, *BY_GROUP, "--eta", "town=1")["either_sign"] == {}
-    assert document(*fit, "--no-intercept")["either_sign"] == {}
+
+    def either_sign(*options: str) -> list[str]:
+        return list(document(*fit, *options)["ambiguities"]["either_sign"])
+
+    assert either_sign() == ["town"]
+    shown = " ".join(run(*fit).stdout.split())
+    assert 'either sign fits equally well for 1 group, "town": compare the columns of the group' in shown
+    assert "presolve: 1 group without a search, its sign is arbitrary" in shown
+    assert "presolve" not in run(*fit, "--no-presolve").stdout
+    assert (document(*fit, "--no-presolve")["presolve"], either_sign("--no-presolve")) == (None, ["town"])
+    assert either_sign("--eta", "1") == either_sign("--ridge", "1e-3") == either_sign("--no-intercept") == []
+    assert either_sign(*BY_GROUP, "--eta", "town=0") == ["town"]
+    assert either_sign(*BY_GROUP, "--eta", "town=1") == []
     X = pd.get_dummies(data[[*COLUMNS, "town"]], columns=["town"]).astype(float)
     groups = {**GROUPS, "town": ["town_oslo", "town_rome"]}
     both = [partls.solve(X, data["price"], groups, signs={"town": sign}).objective for sign in ("+", "-")]

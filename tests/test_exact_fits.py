@@ -83,7 +83,7 @@ def test_signs_of_an_exact_sum_are_ties_where_they_can_be(model):
 def test_words_about_an_exact_fit_have_no_share_of_rounding(model):
     words = told(model)
     assert words.count(EXACT) == 3
-    assert "other coefficients, effects and shares may fit exactly, too" in words
+    assert "columns move against each other at no cost" in words
     assert not HUGE.search(words) and "e-19" not in str(model.summary())
     assert "exact fit (up to rounding)" in str(model.result_)
 
@@ -123,7 +123,7 @@ def run(*arguments: str) -> Result:
 def test_the_commands_on_an_exact_fit(folder):
     data = ("jobs.csv", "--target", "nonfarm", "--groups", "groups.toml")
     shown = " ".join(run("fit", *data, "--out", "model.json", "--certificate", "proof.json").stdout.split())
-    assert EXACT in shown and "other coefficients, effects and shares may fit exactly, too" in shown
+    assert EXACT in shown and "columns move against each other at no cost" in shown
     explained = run("explain", "model.json", "jobs.csv").stdout
     assert explained.count(EXACT) == 3 and not HUGE.search(explained)
     verified = run("verify", "proof.json", *data).stdout

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
 
-from formulations.errors import InvalidInput, counted, listing
+from formulations.errors import InvalidInput, counted
 from formulations.tolerances import OPTIMAL_GAP
 from partls.cli import data_options as source
 from partls.cli import known_signs, model_file
-from partls.cli.arbitrary_signs import arbitrary_signs
 from partls.cli.cluster import cluster
 from partls.cli.file_kinds import check_arguments
 from partls.cli.objective import Objective
@@ -37,11 +36,10 @@ from partls.cli.output_paths import check_places
 from partls.cli.proof_data import ProofData
 from partls.cli.training_data import TrainingData
 from partls.cli.unlike_scales import unlike_scales
-from partls.explain.report import EXACT_FIT, ONE_OF_MANY
+from partls.explain.report import EXACT_FIT
 from partls.result import PROVEN, Result, Status
 from partls.runtime.options import chosen, nonnegative, thread_count
 from partls.runtime.progress import working
-from partls.shortest import is_dependent
 from partls.strategies.branch_and_bound import BranchAndBound
 from partls.strategies.strategy import Strategy
 
@@ -184,12 +182,10 @@ def fit(
             model_file.save(model, rows, problem.preparation, output.out)
             say_to_people(f"model saved to {output.out}")
     finally:  # what was found is seen, even where it cannot be saved
-        either = _either_sign(problem, objective)
         if as_json:
-            print_document({**_document(model, rows), "either_sign": either})
+            print_document(_document(model, rows))
         else:
             _show(model, rows, units, search.gap)
-            _note(either)
             if told := unlike_scales(problem.partition, rows):
                 show(Text(harmless(told)))
     written = _write(model, problem, output, f"What explains {columns.target}{units}", columns.target, search)
@@ -288,8 +284,7 @@ def _show(model: PartLSRegressor, rows: TrainingData, units: str, gap: float) ->
     show(group_table(result, units=units))
     dropped = f" ({rows.n_dropped:,} with missing values left out)" if rows.n_dropped else ""
     nodes = f"{result.n_nodes:,} node{'s' * (result.n_nodes != 1)}"
-    exact = result.rounded.vanishes
-    proved = EXACT_FIT if exact else f"objective {result.objective:.8g}, proven {result.told_gap}"
+    proved = EXACT_FIT if result.rounded.vanishes else f"objective {result.objective:.8g}, proven {result.told_gap}"
     colour = "bold yellow" if exit_code(result.status, result.gap, gap) else "bold green"
     show(
         Text(result.status.value, style=colour),
@@ -298,25 +293,8 @@ def _show(model: PartLSRegressor, rows: TrainingData, units: str, gap: float) ->
             f"{result.intercept:.6g}; {proved}, {nodes} in {result.seconds:.3g} s"
         ),
     )
-    if exact and is_dependent(result.instance.reduction):
-        show(Text(f"note: {ONE_OF_MANY}; partls explain lists the signs that do"))
-
-
-def _either_sign(problem: source.Problem, objective: Objective) -> dict[str, list[str]]:
-    """Return the groups that fit equally well with either sign, and the text columns that make them do so."""
-    strengths = objective.of(problem.partition)
-    if not objective.intercept or strengths.ridge > 0:
-        return {}
-    free = {name for name, eta in zip(problem.partition.names, strengths.groups, strict=True) if eta == 0}
-    found = arbitrary_signs(problem.preparation, problem.partition)
-    return {name: columns for name, columns in found.items() if name in free}
-
-
-def _note(either: dict[str, list[str]]) -> None:
-    for group, columns in either.items():
-        why = f"it holds every value of {listing(columns)}, and raising all of them lowers the intercept"
-        told = f'note: the sign of "{group}" is arbitrary: {why}; compare its values with each other, or give --eta'
-        show(Text(harmless(told)))
+    for line in (*([str(result.presolve)] if result.presolve else []), *result.ambiguities.lines):
+        show(Text(harmless(line)))
 
 
 def _document(model: PartLSRegressor, rows: TrainingData) -> dict[str, Any]:
@@ -339,4 +317,6 @@ def _document(model: PartLSRegressor, rows: TrainingData) -> dict[str, Any]:
         "intercept": result.intercept,
         "coef": dict(zip(rows.columns, result.coef.tolist(), strict=True)),
         "groups": group_document(result.instance.partition, result.alpha, result.beta),
+        "presolve": None if result.presolve is None else asdict(result.presolve),
+        "ambiguities": asdict(result.ambiguities),
     }

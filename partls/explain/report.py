@@ -10,7 +10,6 @@ from partls.runtime.notebook import ShownAsText
 
 SIGN = {1: "+", 0: "0", -1: "-"}
 EXACT_FIT = "the data are fitted exactly (up to rounding)"
-ONE_OF_MANY = "the columns depend on each other: other coefficients, effects and shares may fit exactly, too"
 _LONGEST_NAME = 60
 _HUGE = 1e5  # shares from here on are shown by their size
 

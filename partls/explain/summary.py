@@ -11,9 +11,8 @@ from formulations.equivalence import from_coef
 from formulations.errors import counted
 from formulations.partition import Partition
 from partls.explain.contributions import UNGROUPED, contributions
-from partls.explain.report import EXACT_FIT, ONE_OF_MANY, SIGN, Report, name, number, percent, table
+from partls.explain.report import EXACT_FIT, SIGN, Report, name, number, percent, table
 from partls.result import Result
-from partls.shortest import is_dependent
 
 
 @dataclass(frozen=True)
@@ -109,16 +108,14 @@ def summarise(partition: Partition, coef: Floats, intercept: float, facts: Facts
 
 
 def certificate(result: Result) -> str:
-    """Return the line that says what was proved and what it cost; more where presolve helped or the fit is exact."""
-    settled = f"\n{result.presolve}" if result.presolve else ""
-    work = f"{counted(result.n_nodes, 'node')}, {result.seconds:.3g} s{settled}"
-    if result.rounded.vanishes:
-        said = f"{result.status.value} by {result.method}: {EXACT_FIT}, {work}"
-        return f"{said}\n{ONE_OF_MANY}" if is_dependent(result.instance.reduction) else said
-    return (
-        f"{result.status.value} by {result.method}: objective {result.objective:.10g}, "
-        f"lower bound {result.lower_bound:.10g}, {result.told_gap}, {work}"
+    """Return what was proved and what it cost, what presolve did, and what the data leave open: a line each."""
+    told = EXACT_FIT if result.rounded.vanishes else (
+        f"objective {result.objective:.10g}, lower bound {result.lower_bound:.10g}, {result.told_gap}"
     )
+    work = f"{counted(result.n_nodes, 'node')}, {result.seconds:.3g} s"
+    settled = [str(result.presolve)] if result.presolve else []
+    proved = f"{result.status.value} by {result.method}: {told}, {work}"
+    return "\n".join([proved, *settled, *result.ambiguities.lines])
 
 
 def variance_shares(result: Result) -> Floats:

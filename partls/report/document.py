@@ -145,13 +145,15 @@ def _groups(
         members = partition.members(int(k)) if k < partition.n_groups else partition.free
         group = {
             "name": UNGROUPED, "sign": None, "beta": None, "share": shown.shares[k], "size": len(members),
-            "flip": None,
+            "flip": None, "either": False,
         }
         if k < partition.n_groups:
             group |= {"name": _short(partition.names[k]), "sign": result.signs[k], "beta": result.beta[k]}
+            group["either"] = partition.names[k] in result.ambiguities.either_sign
         if k < partition.n_groups and certainty is not None:
             flip = certainty.rows[k]
             group["flip"] = {"increase": flip.increase, "beta": flip.flipped_beta, "exact": flip.exact}
+            group["either"] |= bool(flip.sign and flip.increase == 0)
         if k < partition.n_groups and price is not None:
             freed = price.rows[k]
             group |= {

@@ -6,9 +6,8 @@ from typing import Any
 
 from formulations.errors import counted
 from formulations.tolerances import OPTIMAL_GAP
-from partls.explain.report import EXACT_FIT, ONE_OF_MANY
+from partls.explain.report import EXACT_FIT
 from partls.result import Result, Status, target_size
-from partls.shortest import is_dependent
 
 _STOPPED = {
     Status.TIME_LIMIT: "The search was stopped by its time limit.",
@@ -26,6 +25,7 @@ def proof(result: Result, signs: Any) -> dict[str, Any]:
         "verdict": _verdict(result),
         "meaning": _meaning(result, _under(signs)),
         "audit": _audit(result),
+        "open": list(result.ambiguities.lines),
     }
 
 
@@ -43,7 +43,7 @@ def _meaning(result: Result, under: str) -> str:
     nodes = f"{result.n_nodes:,} node{'s' * (result.n_nodes != 1)}"
     work = f"{nodes} in {result.seconds:.3g}\N{NO-BREAK SPACE}s"
     if result.rounded.vanishes:
-        return _exact_fit(result) + f" The search took {work}."
+        return f"{EXACT_FIT[0].upper()}{EXACT_FIT[1:]}: no model can be better. The search took {work}."
     if result.status is Status.OPTIMAL:
         return (
             f"Of the {patterns} ways to give each group one sign, none{under} fits better than this model: the "
@@ -60,14 +60,6 @@ def _meaning(result: Result, under: str) -> str:
                f"margin: {most}. The search took {work}."
     found = f"{_STOPPED[result.status]} This is the best model found in {work}"
     return f"{found}; {most}." if result.gap < 1 else f"{found}; how far it is from the optimum is not known."
-
-
-def _exact_fit(result: Result) -> str:
-    """Return what an objective of zero means: there is nothing better, but perhaps as good."""
-    words = f"{EXACT_FIT[0].upper()}{EXACT_FIT[1:]}: no model can be better."
-    if is_dependent(result.instance.reduction):
-        words += f" But {ONE_OF_MANY}."
-    return words
 
 
 def _meets(result: Result) -> str:

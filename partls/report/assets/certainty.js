@@ -13,14 +13,14 @@ function flips() {
     const { increase, beta, exact } = group.flip;
     const tied = increase !== null && increase <= figures.certainty.within;
     const name = [named(group.name), tied ? make("span", { class: "tag" }, "near tie") : null];
-    const bar = track(increase ?? most, 0, most, { kind: side(group.sign) });
+    const bar = track(increase ?? most, 0, most, { kind: kindOf(group) });
     const row = barRow(
       name,
       bar,
       figures.proof.exact_fit ? exactText(increase) : `${exact ? "" : "≤ "}+${percent(increase)}`,
       figures.proof.exact_fit ? null : beta ? `then β ${signed(beta)}` : "then best left out",
     );
-    withTip(row, () => `${group.name} ${pushes[side(group.sign)]}\n${costText(group.flip)}`);
+    withTip(row, () => `${group.name}: ${effectOf(group)}\n${costText(group.flip)}`);
     return make("li", {}, row);
   });
   return byCertainty.length ? list : make("p", {}, "Every group is zero: there is no sign to flip.");

@@ -2,6 +2,8 @@
 
 const signedGroups = figures.groups.filter((group) => group.sign !== null);
 const pushes = { up: "pushes up", down: "pushes down", none: "has no effect" };
+const effectOf = (group) => (group.either ? "either sign fits equally well" : pushes[side(group.sign)]);
+const kindOf = (group) => (group.either ? "none" : side(group.sign));
 const membersOf = (group) => figures.features.filter((feature) => figures.groups[feature.group] === group);
 
 // Nothing is a share of an objective that is zero up to rounding.
@@ -20,13 +22,13 @@ const costText = (flip) => (figures.proof.exact_fit ? "" : "objective ") + flipT
 
 function groupTip(group) {
   const lines = [group.name, `${percent(group.share)} of the prediction's variance`];
-  if (group.sign !== null) lines.splice(1, 0, `β ${signed(group.beta)}: ${pushes[side(group.sign)]}`);
-  if (group.sign && group.flip) lines.push(costText(group.flip));
+  if (group.sign !== null) lines.splice(1, 0, `β ${signed(group.beta)}: ${effectOf(group)}`);
+  if (group.sign && group.flip && !group.either) lines.push(costText(group.flip));
   return lines.concat(`${count(group.size, "feature")}: click to see`).join("\n");
 }
 
 function groupLabel(group) {
-  const effect = group.sign === null ? "no common sign" : `${pushes[side(group.sign)]}, beta ${number(group.beta)}`;
+  const effect = group.sign === null ? "no common sign" : `${effectOf(group)}, beta ${number(group.beta)}`;
   return `${group.name}: ${effect}, ${percent(group.share)} of the variance. Its ${count(group.size, "feature")}`;
 }
 
@@ -35,7 +37,7 @@ function alphas(group) {
   const list = make("ul", { class: "bars thin" });
   const most = Math.max(...members.map((feature) => Math.abs(feature.coef)), 0);
   const share = ({ name, alpha, coef }) =>
-    barRow(named(name), track(alpha, 0, 1, { kind: side(group.sign) }), percent(alpha), `coefficient ${signed(coef)}`);
+    barRow(named(name), track(alpha, 0, 1, { kind: kindOf(group) }), percent(alpha), `coefficient ${signed(coef)}`);
   const free = ({ name, coef }) => barRow(named(name), track(coef, -most, most), signed(coef));
   showMore(list, members, (feature) => make("li", {}, (group.sign === null ? free : share)(feature)));
   const words =
@@ -55,8 +57,15 @@ function groupItem(group, measure, low, high) {
   const region = { role: "region", "aria-label": `Features of ${group.name}` };
   const detail = make("div", { class: "detail", id, hidden: true, ...region });
   const figure = group[measure] === null ? "–" : measure === "beta" ? signed(value) : percent(value);
-  const direction = make("span", { class: side(group.sign) }, group.sign === null ? "" : arrow(group.sign) + " ");
-  const certainty = group.sign ? flipText(group.flip) : group.sign === 0 ? "no effect" : "no common sign";
+  const mark = group.either ? "↕ " : group.sign === null ? "" : arrow(group.sign) + " ";
+  const direction = make("span", { class: kindOf(group) }, mark);
+  const certainty = group.either
+    ? "either sign"
+    : group.sign
+      ? flipText(group.flip)
+      : group.sign === 0
+        ? "no effect"
+        : "no common sign";
   const toggle = () => {
     if (!detail.hasChildNodes()) detail.append(...alphas(group));
     detail.hidden = !detail.hidden;
@@ -68,7 +77,7 @@ function groupItem(group, measure, low, high) {
     "button",
     { type: "button", class: "row", ...about, onclick: toggle },
     make("span", { class: "name" }, named(group.name)),
-    track(value, low, high, { kind: side(measure === "beta" ? value : group.sign) }),
+    track(value, low, high, { kind: group.either ? "none" : side(measure === "beta" ? value : group.sign) }),
     make("span", { class: "figure" }, direction, figure, make("small", {}, certainty)),
   );
   withTip(button, () => groupTip(group));

@@ -1,19 +1,27 @@
 // The headline, the theme, and the sections put together.
 
 function directions(sign, words) {
-  const found = signedGroups.filter((group) => group.sign === sign); // the largest shares of the variance first
+  return listed(
+    signedGroups.filter((group) => group.sign === sign && !group.either), // the largest shares of the variance first
+    side(sign),
+    `${arrow(sign)} ${words}`,
+  );
+}
+
+function listed(found, kind, words) {
   if (!found.length) return [];
   const names = found
     .slice(0, 5)
     .flatMap((group) => [", ", named(group.name)])
     .slice(1);
   const rest = found.length > 5 ? ` and ${found.length - 5} more` : "";
-  return [make("b", { class: side(sign) }, `${arrow(sign)} ${words}`), " ", ...names, `${rest}. `];
+  return [make("b", { class: kind }, words), " ", ...names, `${rest}. `];
 }
 
 function leastCertain() {
-  if (!byCertainty.length) return [];
-  const [{ name, flip }] = byCertainty;
+  const [first] = byCertainty.filter((group) => !group.either);
+  if (!first) return [];
+  const { name, flip } = first;
   const most = flip.exact ? "" : "at most ";
   if (figures.proof.exact_fit && flip.increase !== 0 && !flip.exact) return [];
   const cost = figures.proof.exact_fit
@@ -22,6 +30,12 @@ function leastCertain() {
       ? "a better model has the other one"
       : `with the other one, the objective rises by ${most}${percent(flip.increase)}`;
   return ["The least certain sign is that of ", named(name), `: ${cost}.`];
+}
+
+function leftOpen(lines) {
+  if (!lines.length) return [];
+  const items = lines.map((line) => make("li", {}, line));
+  return [make("p", {}, "What the data say of the model beyond its fit:"), make("ul", { id: "open" }, items)];
 }
 
 function priceTile() {
@@ -46,12 +60,20 @@ function headline() {
     ...directions(1, "Push it up:"),
     ...directions(-1, "Push it down:"),
     ...directions(0, "No effect:"),
+    ...listed(signedGroups.filter((group) => group.either), "none", "↕ Either sign fits equally well:"),
     ...leastCertain(),
   );
   const verdict = make("strong", {}, `${proof.proved ? "✓ " : ""}${proof.verdict}`);
   const audit = make("p", { class: "small" }, proof.audit);
   byId("proof").append(
-    make("div", { class: proof.proved ? "verdict" : "verdict open" }, verdict, make("p", {}, proof.meaning), audit),
+    make(
+      "div",
+      { class: proof.proved ? "verdict" : "verdict open" },
+      verdict,
+      make("p", {}, proof.meaning),
+      ...leftOpen(proof.open),
+      audit,
+    ),
   );
   const tiles = {
     "R²": number(fit.r_squared),
