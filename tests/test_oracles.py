@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests import oracles
+from partls.testing import oracle as oracles
 from tests.oracles import brute_force, by_supports, candidates, kkt_residual, minimise, program, sign_constrained
 from tests.strategies import Tiny, instances
 from tests.tolerances import KKT, WEIGHT, same_optimum
@@ -59,8 +59,8 @@ def test_the_oracle_imports_none_of_the_toolkit() -> None:
     modules |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     roots = {module.split(".")[0] for module in modules}
     standard = {"__future__", "collections", "dataclasses", "fractions", "itertools", "typing"}
-    assert roots <= standard | {"numpy", "scipy", "tests"}
-    assert {module for module in modules if module.startswith("tests")} == {"tests.tolerances"}
+    assert roots <= standard | {"numpy", "scipy", "partls"}
+    assert {module for module in modules if module.startswith("partls")} == {"partls.testing.tolerances"}
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)

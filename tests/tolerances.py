@@ -1,19 +1,13 @@
-"""Every tolerance of the tests, in one place: what is compared, relative to what, and why that much."""
+"""Every tolerance of the tests: those of ``partls.testing``, and others, each with its reason."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-# The oracle. Residuals of the optimality conditions are relative to the sizes of the terms that cancel in them.
-KKT = 1e-11  # a point that misses the optimality conditions by more is not an answer
-WEIGHT = 1e10  # ||column|| * |coefficient| / ||target||: beyond this a solver has divided by rounding
-DEPENDENT = 1e-11  # of a column's norm: what is left of a column that repeats others
-UNIQUE = 1e-4  # smallest singular value, and part of ||y||^2 between optima, from which the best model is one alone
+from partls.testing.tolerances import DEPENDENT, KKT, OPTIMUM, UNIQUE, VANISHING, WEIGHT
 
-# Two ways to the same optimum. Relative to the optimum, plus a part of ||y||^2 for optima that vanish.
-OPTIMUM = 1e-10
-VANISHING = 1e-12
+__all__ = ["DEPENDENT", "KKT", "OPTIMUM", "UNIQUE", "VANISHING", "WEIGHT"]
 
 # A first-order solver's word: Clarabel's default accuracy on a quadratic program.
 QUADRATIC_PROGRAM = 1e-7
