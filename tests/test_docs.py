@@ -10,6 +10,7 @@ import pytest
 
 import formulations
 import partls
+import partls.testing
 import relaxations
 from docs.blocks import PageError, blocks, check_page, matches, pages
 
@@ -31,9 +32,9 @@ def page(tmp_path, monkeypatch):
     return write
 
 
-@pytest.mark.parametrize("package", [partls, relaxations, formulations], ids=lambda package: package.__name__)
+@pytest.mark.parametrize("package", [partls, partls.testing, relaxations, formulations], ids=lambda package: package.__name__)
 def test_every_public_name_is_in_the_reference(package):
-    text = (ROOT / "docs" / "reference" / f"{package.__name__}.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "reference" / f"{package.__name__.removeprefix('partls.')}.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"^\.\. (?:auto|py:)\w+:: ([\w.]+)$", text, re.MULTILINE))
     assert set(package.__all__) - listed == (SHARED if package is formulations else set())
 
