@@ -13,7 +13,7 @@ from formulations.builders.split_dnn import opposed_parts, split_dnn, split_part
 from formulations.data import Floats
 from formulations.instance import Instance
 from relaxations.conic.backend import Backend
-from relaxations.conic.lift import InteriorSearch, LiftSafeBound, solvers_for
+from relaxations.conic.lift import LiftSafeBound, SolverDirections, solvers_for
 from relaxations.conic.relaxation import ConicBounder
 from relaxations.safe.lift import LiftedProblem
 
@@ -54,7 +54,7 @@ class SplitDNNRelaxation:
 
         solvers, options = self.solvers or solvers_for(reduction, 2 * M + 1), self.options
         backend = Backend(lambda signs: split_dnn(instance, signs, parametric=False), solvers, options)
-        safe_bound = LiftSafeBound(InteriorSearch(reduction, solvers, options), problem, _complementary(reduction.R))
+        safe_bound = LiftSafeBound(SolverDirections(reduction, solvers, options), problem, _complementary(reduction.R))
         return ConicBounder(reduction, backend, safe_bound)
 
 

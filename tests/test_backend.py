@@ -100,7 +100,7 @@ def test_no_two_solvers_share_a_problem(instance: Instance) -> None:
 
 
 def test_a_bound_tells_what_its_solvers_said(instance: Instance) -> None:
-    rough = ShorRelaxation(solvers=("SCS",), options={"SCS": {"max_iters": 2}}).prepare(instance)
+    rough = ShorRelaxation(solver="SCS", options={"SCS": {"max_iters": 2}}).prepare(instance)
     bound = rough.bound(SignPattern((0, 0, 0)))
     assert bound.status is BoundStatus.INACCURATE
     assert bound.error == "SCS: optimal_inaccurate"

@@ -33,7 +33,7 @@ from tests.oracles import brute_force
 from tests.strategies import Tiny
 from tests.tolerances import VANISHING, same_optimum
 
-LIFTS = {"shor": ShorRelaxation(), "split-dnn": SplitDNNRelaxation()}
+LIFTS = {"shor": ShorRelaxation(solver="cvxpy"), "split-dnn": SplitDNNRelaxation()}
 # Families and seeds with one to three groups and at most ten columns: 3 to 27 nodes of two SDPs each.
 NODES = {
     "overdetermined": 0, "correlated": 6, "underdetermined": 0, "duplicates": 10, "subset sum": 2, "l2": 8, "l1": 0,
@@ -230,11 +230,12 @@ def test_the_printed_sdp_is_reported_unbounded(solver: str) -> None:
 def test_either_solver_leads_to_the_same_certified_value() -> None:
     case = overdetermined(2, n_rows=24, n_columns=8, n_groups=3)
     instance, signs = instance_of(case), SignPattern((1, 0, 0))
-    for relaxation in (ShorRelaxation, SplitDNNRelaxation):
-        values = [relaxation(solvers=(s,)).prepare(instance).bound(signs).value for s in ("CLARABEL", "SCS")]
+    both = ("CLARABEL", "SCS")
+    for members in ([ShorRelaxation(solver=s) for s in both], [SplitDNNRelaxation(solvers=(s,)) for s in both]):
+        values = [member.prepare(instance).bound(signs).value for member in members]
         assert values[0] == pytest.approx(values[1], rel=1e-6)
     with pytest.raises(InvalidInput, match="NOSUCH"):
-        ShorRelaxation(solvers=("NOSUCH",)).prepare(instance)
+        ShorRelaxation(solver="NOSUCH").prepare(instance)
     assert solvers_for(instance.reduction, 9)[0] == "CLARABEL"
     assert solvers_for(instance.reduction, 50)[0] == "SCS"
 

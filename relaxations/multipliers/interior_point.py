@@ -36,11 +36,10 @@ class Path:
 
 def central(program: PairProgram, t: float, y: Floats, mu: float) -> Iterate | None:
     """Return the iterate with these multipliers whose products all equal mu; None if they are not inside the cone."""
-    s, w = y + program.lower, program.upper - y
     L = factor(program.cost - program.combined(t, y))
-    if L is None or (s <= 0).any() or (w <= 0).any():
+    if L is None or (y <= -program.lower).any() or (y >= program.upper).any():
         return None
-    return Iterate.at(program, (t, y), (mu * inverse(L), mu / s, mu / w))
+    return Iterate.at(program, (t, y), (mu * inverse(L), mu / (y + program.lower), mu / (program.upper - y)))
 
 
 def follow(start: Iterate, stop: Test) -> Path:

@@ -36,9 +36,11 @@ class Iterate:
     @classmethod
     def at(cls, program: PairProgram, dual: tuple[float, Floats], primal: tuple[Floats, Floats, Floats]
            ) -> Iterate | None:
-        """Return the iterate, or None if Z or Y is not positive definite."""
+        """Return the iterate, or None if it is not inside: Z or Y not definite, a multiplier at its limit."""
         t, y = dual
         Y, p, r = primal
+        if (y <= -program.lower).any() or (y >= program.upper).any():
+            return None
         Z = program.cost - program.combined(t, y)
         L, K = factor(Z), factor(Y)
         return None if L is None or K is None else cls(program, t, y, Z, L, Y, K, p, r)

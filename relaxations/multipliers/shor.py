@@ -20,10 +20,11 @@ from relaxations.multipliers.interior_point import Path, central, follow
 from relaxations.multipliers.iterate import Iterate, factor, inverse
 from relaxations.multipliers.program import PairProgram
 
-_CENTRED = 0.4  # of what the bound rises by: the gap of the iterate from which a child starts
+CENTRED = 0.4  # of what the bound rises by: the gap of the iterate from which a child starts
 _FEASIBLE = 1e-3  # infeasibility (beside Y) from which the gap is believed
 _FIRST = 0.5  # first multipliers beside 1 / sqrt(V_ii V_jj), V = Q^-1, shrunk until Q - N keeps enough curvature
 _KEPT, _SHRINK, _SHRINKINGS = 0.4, 0.7, 40  # the curvature it keeps, as the share of trace V; factor; tries
+_TURNED = 0.2  # of the squared coefficients: those of the wrong sign
 _NEW = 0.01  # first multipliers of a child beside those of a cold start
 _VANISHING = 1e-30  # stands for a square that is zero
 
@@ -73,11 +74,22 @@ class ShorProblem:
 
 @dataclass(frozen=True, eq=False)
 class Centre:
-    """Multipliers near the central path, far from its end: a start from the end itself would jam."""
+    """Multipliers near the central path, far from its end: a start from the end itself would jam.
+
+    ``coef`` are the coefficients there, in the units of the problem: where a decided sign turns many of them round,
+    the path leads far away, and a cold start is nearer.
+    """
 
     N: Floats
     slopes: Floats
+    coef: Floats
     mu: float
+
+    def suits(self, problem: ShorProblem) -> bool:
+        """Return whether the coefficients have most of the problem's signs."""
+        wrong = np.minimum(problem.signs * self.coef, 0.0)
+        right = np.where(problem.signs != 0, self.coef, 0.0)
+        return bool(wrong @ wrong <= _TURNED * (right @ right))
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +137,7 @@ class _Watch:
         if at.infeasibility > _FEASIBLE:
             return value >= self.cutoff
         rise = max(value + at.gap - self.floor, 0.0)
-        if self.centre is None and at.gap <= _CENTRED * rise:
+        if self.centre is None and at.gap <= CENTRED * rise:
             self.centre = at
         return value >= self.cutoff or at.gap <= self.accuracy * rise
 
@@ -158,12 +170,12 @@ def shor_multipliers(
     if scale is None:
         return None
     first = None
-    if start is not None:
+    if start is not None and start.suits(problem):
         known = _entries(problem, program, start.N, start.slopes)
-        first = _inside(program, np.maximum(known, _NEW * scale.natural - program.lower), start.mu, scale.most)
+        first = _inside(program, known, _NEW * scale.natural - program.lower, (start.mu, inf))
     if first is None:
-        small = np.where(np.isfinite(program.upper), 0.0, scale.natural - program.lower)
-        first = _inside(program, np.maximum(base, small), scale.fit / program.degree, scale.most)
+        least = np.where(np.isfinite(program.upper), 0.0, scale.natural - program.lower)
+        first = _inside(program, base, least, (scale.fit / program.degree, scale.most))
     if first is None:
         return None
     watch = _Watch(max(floor, -scale.fit), accuracy, cutoff)
@@ -200,28 +212,34 @@ def _entries(problem: ShorProblem, program: PairProgram, N: Floats, slopes: Floa
     return np.asarray(turned[program.rows, program.columns])
 
 
-def _inside(program: PairProgram, y: Floats, mu: float, most: float) -> Iterate | None:
-    """Return the iterate at which all products are mu, the products' multipliers shrunk until V is small enough."""
+def _inside(program: PairProgram, y: Floats, least: Floats, limits: tuple[float, float]) -> Iterate | None:
+    """Return the iterate at which all products are mu, with y raised towards the least values that it should have.
+
+    As far as ``Q - N`` stays definite, its inverse of no larger trace than allowed; ``limits`` are mu and that trace.
+    """
+    mu, most = limits
+    raised = np.maximum(least - y, 0.0)
     for _ in range(_SHRINKINGS):
-        matrix = program.cost - program.combined(0.0, y)
+        matrix = program.cost - program.combined(0.0, y + raised)
         L = factor(matrix[1:, 1:])
         V = None if L is None else inverse(L)
         if V is not None and np.trace(V) <= most:
-            return central(program, -float(matrix[0, 1:] @ V @ matrix[0, 1:]) - mu, y, mu)
-        y = np.where(program.rows > 0, _SHRINK * y, y)
+            return central(program, -float(matrix[0, 1:] @ V @ matrix[0, 1:]) - mu, y + raised, mu)
+        raised = np.where(program.rows > 0, _SHRINK * raised, raised)
     return None
 
 
 def _read(problem: ShorProblem, path: Path, centre: Iterate | None) -> ShorMultipliers:
     """Return the multipliers at the end of a path, turned back."""
     at = path.last
-    N, slopes = _turned_back(problem, at)
+    N, slopes, coef = _turned_back(problem, at)
     return ShorMultipliers(
-        N=N, slopes=slopes, value=at.best_t, estimate=at.best_t + max(at.gap, 0.0), coef=at.Y[0, 1:] * problem.turn,
-        steps=path.steps, centre=None if centre is None else Centre(*_turned_back(problem, centre), centre.mu),
+        N=N, slopes=slopes, value=at.best_t, estimate=at.best_t + max(at.gap, 0.0), coef=coef, steps=path.steps,
+        centre=None if centre is None else Centre(*_turned_back(problem, centre), centre.mu),
     )
 
 
-def _turned_back(problem: ShorProblem, at: Iterate) -> tuple[Floats, Floats]:
-    matrix = at.program.combined(0.0, at.y)
-    return matrix[1:, 1:] * np.outer(problem.turn, problem.turn), matrix[0, 1:] * problem.turn
+def _turned_back(problem: ShorProblem, at: Iterate) -> tuple[Floats, Floats, Floats]:
+    """Return (N, slopes, coefficients)."""
+    matrix, turn = at.program.combined(0.0, at.y), problem.turn
+    return matrix[1:, 1:] * np.outer(turn, turn), matrix[0, 1:] * turn, at.Y[0, 1:] * turn

@@ -126,6 +126,12 @@ def projected_gram(problem: LiftedProblem, flat: NDArray[np.bool_]) -> Floats:
     return np.asarray(below.T @ below)
 
 
+def projected_target(problem: LiftedProblem, flat: NDArray[np.bool_]) -> tuple[Floats, float]:
+    """Return (the products of those columns with the target, the objective at x = 0), both without the flat ones."""
+    _, below, _, z = _rotated(problem, flat)
+    return np.asarray(below[:, ~flat].T @ z), float(z @ z) + problem.rest
+
+
 def lift_bound(problem: LiftedProblem, N: Floats, inner: Interior, start: Floats | None = None) -> float:
     """Return a lower bound of the lifted problem from any N at all; ``start`` guesses the support of its solution.
 
@@ -145,6 +151,21 @@ def lift_bound(problem: LiftedProblem, N: Floats, inner: Interior, start: Floats
             break
         best, share = max(best, value), min(_GROWTH * share, 1.0)
     return max(best, value)
+
+
+def multiplier_bound(problem: LiftedProblem, N: Floats, slopes: Floats, inner: Interior) -> float:
+    """Return the bound that N and the slopes prove as they stand; -inf unless ``A'A - N`` is proved psd.
+
+    No more than one factorisation and its solution u; ``slopes`` are what is added to ``A'z``, so that u has all the
+    signs that are worth having.
+    """
+    N = problem.admissible(N, inner.flat)
+    C = problem.A.T @ problem.A
+    S = C - N
+    if inner.flat.any() or not np.isfinite(slopes).all() or not _positive_definite(S, _margin(C)):
+        return -inf
+    u = cho_solve((cholesky(S, lower=True, check_finite=False), True), problem.A.T @ problem.z + slopes)
+    return _dual_value(problem, N, u, inner.coef_bounds)
 
 
 def _bound_at(problem: LiftedProblem, N: Floats, inner: Interior, rotated: Rotated, start: Floats | None) -> float:
