@@ -159,10 +159,12 @@ def multiplier_bound(problem: LiftedProblem, N: Floats, slopes: Floats, inner: I
     No more than one factorisation and its solution u; ``slopes`` are what is added to ``A'z``, so that u has all the
     signs that are worth having.
     """
+    if inner.flat.any() or not (np.isfinite(N).all() and np.isfinite(slopes).all()):
+        return -inf
     N = problem.admissible(N, inner.flat)
     C = problem.A.T @ problem.A
     S = C - N
-    if inner.flat.any() or not np.isfinite(slopes).all() or not _positive_definite(S, _margin(C)):
+    if not _positive_definite(S, _margin(C)):
         return -inf
     u = cho_solve((cholesky(S, lower=True, check_finite=False), True), problem.A.T @ problem.z + slopes)
     return _dual_value(problem, N, u, inner.coef_bounds)
