@@ -5,27 +5,22 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import fields, is_dataclass, replace
 from math import inf
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from formulations.data import Floats, column_names, refuse_missing, refuse_other_kinds
-from formulations.errors import InvalidInput, listing
+from formulations.data import Floats
+from formulations.errors import InvalidInput
 from formulations.instance import Instance
 from formulations.rows.blocks import fold_blocks, in_blocks
-from formulations.rows.equivalent_rows import EquivalentRows
 from formulations.tolerances import OPTIMAL_GAP
 from partls.estimators.callbacks import CallbackSupport, FitReporter, with_callbacks
+from partls.estimators.checked_rows import CheckedRowsMixin
 from partls.estimators.explanation import ExplanationMixin
 from partls.estimators.persistence import SavedModel, load_model, save_model
 from partls.estimators.proofs import ProofMixin
@@ -34,14 +29,15 @@ from partls.runtime.interrupts import keyboard
 from partls.runtime.options import a_priori_signs, nonnegative
 from partls.shortest import shortest
 from partls.solve import solve_instance
-from partls.strategies.choose import as_strategy
-from partls.strategies.strategy import Strategy
+from partls.strategies.choose import as_strategy, with_changes
 from relaxations.clock import FINISHING
 
 _CUT_SHORT = (Status.TIME_LIMIT, Status.NODE_LIMIT, Status.INTERRUPTED)
 
 
-class PartLSRegressor(ExplanationMixin, ProofMixin, CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEstimator):
+class PartLSRegressor(
+    CheckedRowsMixin, ExplanationMixin, ProofMixin, CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEstimator
+):
     """minimise ``||X w + t - y||^2 + penalty(beta) + ridge ||w||^2``  s.t. the coefficients of a group share one sign.
 
     The global optimum, with its proof: ``lower_bound_`` and ``gap_`` say how good the model provably is.
@@ -203,17 +199,6 @@ class PartLSRegressor(ExplanationMixin, ProofMixin, CallbackSupport, MultiOutput
         if saved.named_columns:
             self.feature_names_in_ = np.array(saved.partition.columns, dtype=object)
 
-    def _validated(self, X: Any, y: Any) -> tuple[Any, Floats]:
-        """Return X and y as numbers, column names noted; what is wrong with a frame is told by row and column."""
-        with _explained(X=X, y=y):
-            X_checked, y = validate_data(
-                self, X, y, accept_sparse="csr", dtype=np.float64, multi_output=True, y_numeric=True
-            )
-        names = column_names(X)
-        if names is not None and all(isinstance(name, str) for name in names):
-            self.feature_names_in_ = np.array(names, dtype=object)  # older scikit-learn does not see those of polars
-        return X_checked, np.asarray(y, dtype=np.float64)
-
     @property
     def _strengths(self) -> dict[str, Any]:
         """The eta and the ridge of the final fit."""
@@ -266,7 +251,7 @@ class PartLSRegressor(ExplanationMixin, ProofMixin, CallbackSupport, MultiOutput
         changes |= {} if executor is None else {"executor": executor}
         method: Any = self.method
         if not isinstance(method, str):
-            method, changes = _changed(as_strategy(method, {}), changes), {}
+            method, changes = with_changes(as_strategy(method, {}), changes), {}
         return {
             "method": method, **changes, "presolve": self.presolve, "gap_tol": self.gap_tol,
             "time_limit": time_limit, "n_jobs": self.n_jobs, "random_state": self.random_state,
@@ -299,51 +284,8 @@ class PartLSRegressor(ExplanationMixin, ProofMixin, CallbackSupport, MultiOutput
                 ConvergenceWarning, stacklevel=4,
             )
 
-    def _checked(self, X: Any) -> Any:
-        """Return new data as numbers; a frame's columns are put in the order of the fit, found by name."""
-        if isinstance(X, str | os.PathLike | EquivalentRows):
-            raise InvalidInput("X holds no rows: read the Parquet files first, or use the command partls predict")
-        names, fitted = column_names(X), getattr(self, "feature_names_in_", None)
-        if names is None or fitted is None:
-            with _explained(X=X):
-                return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        given, known = set(names), set(fitted)
-        missing = [name for name in fitted if name not in given]
-        unknown = [name for name in names if name not in known]
-        if missing:
-            raise InvalidInput(f"X lacks {listing(missing)}, which the model was fitted with")
-        if unknown or len(names) > len(fitted):
-            what = listing(unknown) if unknown else "a name twice"
-            raise InvalidInput(f"X has {what}, unseen at fit time: leave the columns out that the model does not know")
-        with _explained(X=X):
-            select = getattr(X, "select", X.__getitem__)  # polars and Arrow, or pandas
-            return check_array(X if list(names) == list(fitted) else select(list(fitted)), dtype=np.float64)
-
     def __sklearn_tags__(self) -> Any:
         """Accept sparse X: the problem is compressed to M + 1 dense rows in any case."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _changed(strategy: Any, changes: Mapping[str, Any]) -> Strategy:
-    """Return a strategy with those of the options that it has; one that is no dataclass has none."""
-    known = {one.name for one in fields(strategy)} if is_dataclass(strategy) else set()
-    own = {name: value for name, value in changes.items() if name in known}
-    changed: Strategy = replace(strategy, **own) if own else strategy
-    return changed
-
-
-@contextmanager
-def _explained(**given: Any) -> Iterator[None]:
-    """Refuse what is no number before scikit-learn converts it; what it refuses then is told by row and column."""
-    for name, values in given.items():
-        refuse_other_kinds(values, name, column_names(values))
-    try:
-        yield
-    except (TypeError, ValueError, OverflowError):
-        for name, values in given.items():
-            array = isinstance(values, np.ndarray) and values.dtype.kind != "O"
-            if not (array or values is None or sparse.issparse(values)):
-                refuse_missing(values, name)
-        raise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from formulations.errors import InvalidInput, suggestion
@@ -61,3 +61,11 @@ def _check_elsewhere(other: str, name: str, options: Mapping[str, Any]) -> None:
         refusal = one.metadata["refusal"]
         if refusal and value != one.default:
             raise InvalidInput(refusal.format(value=value))
+
+
+def with_changes(strategy: Any, changes: Mapping[str, Any]) -> Strategy:
+    """Return a strategy with those of the options that it has; one that is no dataclass has none."""
+    known = {one.name for one in fields(strategy)} if is_dataclass(strategy) else set()
+    own = {name: value for name, value in changes.items() if name in known}
+    changed: Strategy = replace(strategy, **own) if own else strategy
+    return changed
