@@ -1,4 +1,7 @@
-"""SUBSET SUM as a PartLS instance: the reduction that proves the problem NP-complete for groups of two columns."""
+"""PARTITION as a PartLS instance: the reduction that proves the problem NP-complete for groups of two columns.
+
+Esposito, Cerrato and Locatelli (2024), section 4 and Theorem 4, where the problem is called SUBSET SUM.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ def subset_sum(numbers: Sequence[int], rho: float = 1.0) -> Instance:
 
     Notes
     -----
-    The target is ``+s_k``, as the problem above requires. The data listed in the paper have ``-s_k``: its mirror
+    The target is ``+s_k``, as the problem above requires. The data listed in the article have ``-s_k``: its mirror
     image, which has the same optimum with all coefficients negated.
     """
     s, root = _checked(numbers, rho), np.sqrt(rho)

@@ -107,7 +107,7 @@ def underdetermined(seed: int) -> Tiny:
 
 
 def balanced_sums(seed: int) -> Tiny:
-    """SUBSET SUM: a worst case by construction, whose sign patterns nearly tie."""
+    """PARTITION: a worst case by construction, whose sign patterns nearly tie."""
     rng = np.random.default_rng([9, seed])
     instance = subset_sum(rng.integers(1, 12, size=int(rng.integers(2, 6))).tolist(), float(rng.choice([0.1, 1.0])))
     return Tiny(instance.X, instance.y, tuple(instance.partition.labels.tolist()), {"fit_intercept": False})
