@@ -17,6 +17,7 @@ TITLES = {  # in the order of the page; other studies follow
     "robustness": "Robustness against ill-conditioned columns",
     "alternating": "Alternating least squares: success against starts",
     "relaxations": "Relaxations: gap closed, time and trees",
+    "frontier": "The frontier: strong bounds at the root",
     "eta_path": "Choosing eta by cross-validation",
     "certificates": "Certificates: what a proof costs",
     "limits": "Time limits: how late calls return",
