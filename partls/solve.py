@@ -35,6 +35,7 @@ from partls.runtime.options import (
 )
 from partls.runtime.progress import Observer
 from partls.search.task import Outcome, SearchTask
+from partls.strategies.by_parts import can_run_by_parts, run_by_parts
 from partls.strategies.choose import as_strategy
 from partls.strategies.strategy import Strategy
 from relaxations.clock import FINISHING, OutOfTime, until
@@ -197,7 +198,8 @@ def _solved(task: SearchTask, strategy: Strategy, *, settle: bool) -> Result:
     if not settle or getattr(strategy, "lists_patterns", False):
         result, _ = _searched(task, whole, strategy)
         return result if settle else replace(result, presolve=None)
-    result, paid = _searched(task, Presolved.of(task.instance, task.root), strategy)
+    settled_first = Presolved.of(task.instance, task.root, in_parts=can_run_by_parts(strategy))
+    result, paid = _searched(task, settled_first, strategy)
     negligible = max(OPTIMAL_GAP * result.objective, ABSOLUTE_TOLERANCE * target_size(task.instance))
     if paid <= _SHARE * negligible or task.is_over():
         return result
@@ -208,7 +210,7 @@ def _solved(task: SearchTask, strategy: Strategy, *, settle: bool) -> Result:
 def _searched(task: SearchTask, problem: Presolved, strategy: Strategy) -> tuple[Result, float]:
     """Run the strategy on what is left of the problem, say what was proved of the whole, and what exact signs cost."""
     left = replace(task, instance=problem.instance, root=problem.root, start=problem.inside(task.start))
-    found = strategy.run(left)
+    found = strategy.run(left) if problem.parts is None else run_by_parts(strategy, left, problem.parts)
     answer, limit = _settled(left, strategy, found)
     instance, objective, coef, intercept = task.instance, answer.objective, answer.coef, answer.intercept
     if problem.report:

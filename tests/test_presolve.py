@@ -71,6 +71,76 @@ def test_every_method_gains(options: dict[str, Any]) -> None:
         check(case, solved(case, **options), case.optimum())
 
 
+def halves(n_groups: int = 20, size: int = 5, n_rows: int = 220) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return a table whose first and second half of groups are orthogonal to each other and to a constant."""
+    rng = np.random.default_rng(1)
+    width = n_groups * size
+    basis = np.linalg.qr(np.column_stack([np.ones(n_rows), rng.normal(size=(n_rows, width))]))[0][:, 1:]
+    mixed = np.linalg.cholesky(0.5 * np.eye(width // 2) + 0.5).T
+    X = np.hstack([basis[:, : width // 2] @ mixed, basis[:, width // 2 :] @ mixed])
+    return X, rng.normal(size=n_rows), np.repeat(np.arange(n_groups), size)
+
+
+def test_two_independent_halves_cost_the_sum_of_their_nodes() -> None:
+    X, y, groups = halves()
+    half = X.shape[1] // 2
+    for method in ("bnb", "enumerate"):
+        whole = partls.solve(X, y, groups, method=method)
+        parts = [partls.solve(X[:, own], y, groups[own], method=method) for own in (slice(half), slice(half, None))]
+        assert whole.status is partls.Status.OPTIMAL
+        assert whole.n_nodes == sum(part.n_nodes for part in parts)
+        assert [len(part) for part in whole.presolve.parts] == [10, 10]
+        assert str(whole.presolve) == "presolve: 2 independent parts searched on their own"
+    together = partls.solve(X, y, groups, presolve=False)
+    assert together.n_nodes > 2 * partls.solve(X, y, groups).n_nodes
+    assert whole.objective == pytest.approx(together.objective, rel=1e-10)
+    assert whole.audit().passed
+
+
+@pytest.mark.parametrize("options", [
+    {"eta": 0.5}, {"eta": 0.05, "penalty": "l1"}, {"ridge": 0.3}, {"relaxation": "unconstrained"},
+    {"signs": [1, 0, 0, -1, 0, 0, 0, 0]}, {"search": "best-first"}, {"n_jobs": 2},
+])
+def test_independent_parts_have_the_optimum_of_the_whole(options: dict[str, Any]) -> None:
+    X, y, groups = halves(8, 4, 60)
+    result = partls.solve(X, y, groups, **options)
+    whole = partls.solve(X, y, groups, presolve=False, **options)
+    assert len(result.presolve.parts) == 2
+    assert result.status is partls.Status.OPTIMAL
+    assert result.objective == same_optimum(whole.objective, y)
+    assert result.audit().passed
+
+
+def test_a_limit_leaves_a_valid_bound_of_independent_parts() -> None:
+    X, y, groups = halves(40, 5, 420)
+    best = partls.solve(X, y, groups).objective
+    for options in ({"node_limit": 5}, {"node_limit": 70}, {"time_limit": 0.0}):
+        cut = partls.solve(X, y, groups, **options)
+        assert cut.status in (partls.Status.NODE_LIMIT, partls.Status.TIME_LIMIT)
+        assert 0 < cut.lower_bound <= best <= cut.objective * (1 + 1e-12)
+        assert cut.n_nodes <= options.get("node_limit", 0) + 2
+    assert not partls.solve(X, y, groups, method="alternating", n_starts=2).presolve
+
+
+def test_parts_that_all_but_touch_are_one() -> None:
+    X, y, groups = halves(8, 4, 60)
+    assert len(partls.solve(X, y, groups).presolve.parts) == 2
+    X = X.copy()
+    X[:, 0] += 1e-9 * X[:, -1]
+    assert not partls.solve(X, y, groups).presolve
+
+
+def test_a_proof_of_one_part_is_none_of_the_whole(tmp_path: Path) -> None:
+    X, y, groups = halves(8, 4, 60)
+    partls.solve(X, y, groups, certificate=tmp_path / "c.json")
+    partls.verify(tmp_path / "c.json", X, y, groups)
+    forged = json.loads((tmp_path / "c.json").read_text())
+    first = [{**box, "signs": box["signs"][:4] + "0000"} for box in forged["boxes"]]
+    forged["boxes"] = list({box["signs"]: box for box in first}.values())  # as if the second half had been settled
+    with pytest.raises(partls.VerificationError):
+        partls.verify(sealed(forged), X, y, groups)
+
+
 def dummies(n_rows: int = 60, n_others: int = 6) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """Return a table with two coded text columns, the second finer than the first, and ordinary groups beside them."""
     rng = np.random.default_rng(4)

@@ -10,6 +10,7 @@ from formulations.signs import SignPattern
 from partls.presolve.arbitrary_signs import Direction, arbitrary_signs
 from partls.presolve.exact_signs import with_exact_signs
 from partls.presolve.free_groups import within, without_signs
+from partls.presolve.independent_parts import Parts, independent_parts
 from partls.presolve.report import Presolve
 
 
@@ -23,6 +24,8 @@ class Presolved:
         The problem and its a-priori signs.
     instance, root
         What is left to search: a relaxation of the problem with the same optimum.
+    parts
+        The independent parts of what is left to search; None if it is one, or its signs hold together.
     report
         What was settled.
     """
@@ -32,18 +35,21 @@ class Presolved:
     instance: Instance
     root: SignPattern
     report: Presolve
+    parts: Parts | None = None
     _directions: tuple[Direction, ...] = ()
 
     @classmethod
-    def of(cls, instance: Instance, root: SignPattern) -> Presolved:
-        """Return what is left to search once every rule has been applied."""
+    def of(cls, instance: Instance, root: SignPattern, *, in_parts: bool = False) -> Presolved:
+        """Return what is left to search once every rule has been applied; on demand in independent parts."""
         directions = arbitrary_signs(instance)
-        if not directions:
-            return cls.nothing(instance, root)
         freed = sorted(direction.group for direction in directions)
-        report = Presolve(arbitrary=tuple(instance.partition.names[k] for k in freed))
         left = without_signs(instance, freed)
-        return cls(instance, root, left, within(root, instance, freed), report, directions)
+        parts = independent_parts(left.reduction) if in_parts else None
+        if not directions and parts is None:
+            return cls.nothing(instance, root)
+        told = [] if parts is None else [tuple(left.reduction.names[k] for k in groups) for groups in parts.groups]
+        report = Presolve(tuple(instance.partition.names[k] for k in freed), tuple(told))
+        return cls(instance, root, left, within(root, instance, freed), report, parts, directions)
 
     @classmethod
     def nothing(cls, instance: Instance, root: SignPattern) -> Presolved:

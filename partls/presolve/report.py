@@ -15,17 +15,22 @@ class Presolve:
     ----------
     arbitrary
         The groups whose sign is arbitrary: the search did without their constraint, at no cost.
+    parts
+        The groups of each independent part, which was searched on its own; empty if there is one part only.
     """
 
     arbitrary: tuple[str, ...] = ()
+    parts: tuple[tuple[str, ...], ...] = ()
 
     def __bool__(self) -> bool:
         """Whether anything was settled."""
-        return bool(self.arbitrary)
+        return bool(self.arbitrary or self.parts)
 
     def __str__(self) -> str:
         """Count what was done, in one line."""
-        if not self.arbitrary:
-            return "presolve: nothing to settle"
-        n = len(self.arbitrary)
-        return f"presolve: {counted(n, 'group')} without a search, {'its' if n == 1 else 'their'} sign is arbitrary"
+        told = []
+        if n := len(self.arbitrary):
+            told.append(f"{counted(n, 'group')} without a search, {'its' if n == 1 else 'their'} sign is arbitrary")
+        if self.parts:
+            told.append(f"{len(self.parts)} independent parts searched on their own")
+        return f"presolve: {'; '.join(told) or 'nothing to settle'}"
