@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from importlib import import_module
 from typing import Any, cast
 
@@ -45,21 +45,40 @@ def as_relaxation(relaxation: Any) -> Relaxation:
 def through_cvxpy(relaxation: Any, solver: str | None = None) -> Relaxation:
     """Return the relaxation as its builder states it, solved by a solver of CVXPY: the usual ones, or this one.
 
-    What the kernel computes otherwise, "active-set" and "strengthened", is the builder ``quadratic``.
+    What the kernel computes otherwise, "active-set" and "strengthened", is the builder ``quadratic``. A policy has all
+    of its members so.
     """
     from relaxations.active_set import ActiveSetRelaxation
     from relaxations.conic.solvers import installed_solver
     from relaxations.strengthened import StrengthenedRelaxation
     from relaxations.unconstrained import UnconstrainedRelaxation
 
-    member: Relaxation = as_relaxation(relaxation)
+    member: Any = as_relaxation(relaxation)
     if isinstance(member, ActiveSetRelaxation | StrengthenedRelaxation):
         member = UnconstrainedRelaxation(strengthen=isinstance(member, StrengthenedRelaxation))
-    name = member.name
+    changed: dict[str, Any] = {}
     if hasattr(member, "members"):
-        raise InvalidInput(f'backend="cvxpy" does not reach into the policy "{name}": give its members solvers')
-    if solver is None:
-        return member
-    if not (is_dataclass(member) and hasattr(member, "solvers")):
-        raise InvalidInput(f'solver={solver!r} does not apply to the relaxation "{name}": it takes no solvers')
-    return cast(Relaxation, replace(cast(Any, member), solvers=(installed_solver(solver),)))
+        changed = _members_through_cvxpy(member, solver)
+    elif solver is not None and hasattr(member, "solvers"):
+        changed = {"solvers": (installed_solver(solver),)}
+    elif solver is not None and hasattr(member, "solver"):
+        changed = {"solver": installed_solver(solver)}
+    if solver is not None and not changed:
+        raise InvalidInput(f'solver={solver!r} does not apply to the relaxation "{member.name}": it takes no solver')
+    return cast(Relaxation, replace(member, **changed) if changed else member)
+
+
+def _members_through_cvxpy(policy: Any, solver: str | None) -> dict[str, Any]:
+    """Return the fields of a policy that hold relaxations, each of them through CVXPY."""
+
+    def is_one(value: Any) -> bool:
+        return value in SEARCHABLE if isinstance(value, str) else isinstance(value, Relaxation)
+
+    changed: dict[str, Any] = {}
+    for one in fields(policy) if is_dataclass(policy) else ():
+        value = getattr(policy, one.name)
+        if is_one(value):
+            changed[one.name] = through_cvxpy(value, solver)
+        elif isinstance(value, list | tuple) and value and all(map(is_one, value)):
+            changed[one.name] = [through_cvxpy(each, solver) for each in value]
+    return changed

@@ -10,13 +10,24 @@ import pytest
 from hypothesis import given, settings
 
 import partls
-from formulations import Instance, SignPattern
+from formulations import Instance, SignPattern, quadratic
 from partls import Alternating, BranchAndBound, Enumeration, InvalidInput, Status
 from partls.estimators.saved_strategy import strategy_document, strategy_of
 from partls.strategies.conic_halves import ConicHalves
 from partls.strategies.halves import NonnegativeHalves
 from partls.strategies.pattern_solver import PatternSolver
-from relaxations import BoundStatus, Fixed, PerspectiveRelaxation, named, through_cvxpy
+from relaxations import (
+    Adaptive,
+    BoundStatus,
+    ByDepth,
+    CheapThenStrong,
+    Fixed,
+    PerspectiveRelaxation,
+    ShorRelaxation,
+    from_builder,
+    named,
+    through_cvxpy,
+)
 from relaxations.conic import backend
 from relaxations.conic.attempt import Attempt
 from tests.families import FAMILIES, correlated
@@ -250,10 +261,21 @@ def test_a_solver_for_another_kind_of_problem_is_refused_in_one_line() -> None:
         solved(CASE, BranchAndBound(relaxation="shor", backend="cvxpy", solver="SCIPY"))
 
 
-def test_policies_and_relaxations_without_solvers_say_so() -> None:
-    with pytest.raises(InvalidInput, match=r'does not reach into the policy "fixed.*give its members solvers'):
-        BranchAndBound(relaxation=Fixed("active-set"), backend="cvxpy")
+def leaves(relaxation: Any) -> list[Any]:
+    members = getattr(relaxation, "members", None)
+    return [relaxation] if members is None else [leaf for member in members for leaf in leaves(member)]
 
+
+def test_a_policy_has_all_its_members_through_cvxpy() -> None:
+    for policy in (Fixed("active-set"), ByDepth("shor", "active-set", 1), CheapThenStrong("active-set", "perspective"),
+                   Adaptive(["active-set", ShorRelaxation(cuts=False)]), Fixed(ByDepth("shor", "auto", 1))):
+        search = BranchAndBound(relaxation=policy, backend="cvxpy", solver="SCS")
+        assert {leaf.solvers for leaf in leaves(search.bound_by)} == {("SCS",)}
+        assert type(search.bound_by) is type(policy)
+        assert solved(CASE, search).objective == pytest.approx(solved(CASE, Enumeration()).objective, rel=1e-9)
+
+
+def test_relaxations_without_solvers_say_so() -> None:
     class Own:
         name = "own"
 
@@ -263,6 +285,8 @@ def test_policies_and_relaxations_without_solvers_say_so() -> None:
     assert isinstance(BranchAndBound(relaxation=Own(), backend="cvxpy").bound_by, Own)
     with pytest.raises(InvalidInput, match="solver='SCS' does not apply to the relaxation \"own\""):
         BranchAndBound(relaxation=Own(), backend="cvxpy", solver="SCS")
+    mine = through_cvxpy(from_builder(lambda instance, signs: quadratic(instance, signs)), "scs")
+    assert mine.solver == "SCS"  # type: ignore[attr-defined]
     own = PerspectiveRelaxation("bj")
     assert through_cvxpy(own, "scs").D == "bj"  # type: ignore[attr-defined]
     assert through_cvxpy(own, "scs").solvers == ("SCS",)  # type: ignore[attr-defined]

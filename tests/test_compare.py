@@ -394,18 +394,27 @@ def test_a_plot_is_drawn_where_it_is_asked_for(instance: Instance) -> None:
 
 
 def test_tree_sizes_are_those_of_the_search(instance: Instance) -> None:
-    trees = tree_size(instance, ["active-set", Fixed("active-set"), Refusing()], branching="max-violation")
-    limits = {"branching": "max-violation", "time_limit": 60.0}  # those of a tree, which changes how it begins
-    result = partls.solve_instance(instance, relaxation=Fixed("active-set"), **limits)
+    trees = tree_size(instance, ["active-set", "unconstrained", Refusing()], branching="max-violation")
+    result = partls.solve_instance(instance, relaxation="unconstrained", branching="max-violation", time_limit=60.0)
     native, generic, refused = trees.rows
     assert generic.nodes == result.n_nodes
     assert generic.counts == result.counts
     assert (native.status, generic.status) == ("optimal", "optimal")
     assert native.objective == pytest.approx(generic.objective, rel=1e-10)
     assert refused.status == "failed (InvalidInput: solver 'X' is not installed)"
-    assert "active-set" in generic.closed
+    assert "unconstrained" in generic.closed
     assert "nodes closed by" in str(trees)
     assert list(trees.to_pandas()["nodes"]) == [row.nodes for row in trees.rows]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_node_is_a_node_whoever_bounds_it(seed: int) -> None:
+    """One bound, one branching rule, one tree: the compiled search and the one through CVXPY count it alike."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 24)) + rng.normal(size=(60, 1))
+    case = Instance(X, X @ rng.normal(size=24) + rng.normal(size=60), np.arange(24) % 8)
+    members = ["active-set", Fixed("active-set"), "unconstrained", ActiveSetRelaxation()]
+    assert len({row.nodes for row in tree_size(case, members, branching="max-violation").rows}) == 1
 
 
 def test_a_search_under_a_limit_is_a_row_that_says_so() -> None:
