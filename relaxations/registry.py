@@ -45,8 +45,8 @@ def as_relaxation(relaxation: Any) -> Relaxation:
 def through_cvxpy(relaxation: Any, solver: str | None = None) -> Relaxation:
     """Return the relaxation as its builder states it, solved by a solver of CVXPY: the usual ones, or this one.
 
-    What the kernel computes otherwise, "active-set" and "strengthened", is the builder ``quadratic``. A policy has all
-    of its members so.
+    What the kernel computes otherwise, "active-set" and "strengthened", is the builder ``quadratic``; the native Shor
+    bound is the builder ``shor``. A policy has all of its members so.
     """
     from relaxations.active_set import ActiveSetRelaxation
     from relaxations.conic.solvers import installed_solver
@@ -63,6 +63,8 @@ def through_cvxpy(relaxation: Any, solver: str | None = None) -> Relaxation:
         changed = {"solvers": (installed_solver(solver),)}
     elif solver is not None and hasattr(member, "solver"):
         changed = {"solver": installed_solver(solver)}
+    elif getattr(member, "solver", None) == "native":
+        changed = {"solver": "cvxpy"}
     if solver is not None and not changed:
         raise InvalidInput(f'solver={solver!r} does not apply to the relaxation "{member.name}": it takes no solver')
     return cast(Relaxation, replace(member, **changed) if changed else member)
