@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +15,7 @@ from sklearn.metrics import r2_score
 
 import partls
 from partls import InvalidInput, PartLSRegressor, explain, partition_from_signs
+from partls.explain import price
 from partls.solve import solve_instance
 from tests.families import FAMILIES
 from tests.oracles import brute_force, sign_constrained
@@ -269,3 +272,36 @@ def test_with_several_targets_one_is_named():
         model.summary()
     assert model.summary(output=1).intercept == model.intercept_[1]
     np.testing.assert_allclose(model.contributions(X, output=1).predictions, model.predict(X)[:, 1])
+
+
+def test_the_price_keeps_its_time_limit_or_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(8)
+    X, y = rng.normal(size=(30, 6)), rng.normal(size=30)
+    searched, solve = [], price.solve_instance
+
+    def recorded(*arguments: Any, **options: Any) -> partls.Result:
+        searched.append(options["time_limit"])
+        return solve(*arguments, **options)
+
+    monkeypatch.setattr(price, "solve_instance", recorded)
+    for penalty in ({}, {"eta": 1.0, "penalty": "l1"}):
+        result = partls.solve(X, y, list("aabbcc"), **penalty)
+        for limit in (0, 1e-9):
+            with pytest.raises(TimeoutError, match="takes more than time_limit"):
+                explain.price_of_constraint(result, time_limit=limit)
+        assert not searched
+        in_time = explain.price_of_constraint(result, time_limit=100.0)
+        assert searched == sorted(searched, reverse=True) and 0 < searched[-1] < searched[0] < 100.0
+        searched.clear()
+        assert in_time == explain.price_of_constraint(result)
+        assert set(searched) == {None}
+        searched.clear()
+
+
+def test_a_search_for_the_price_that_is_cut_short_gives_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(8)
+    result = partls.solve(rng.normal(size=(30, 6)), rng.normal(size=30), list("aabbcc"))
+    cut = replace(result, status=partls.Status.TIME_LIMIT)
+    monkeypatch.setattr(price, "solve_instance", lambda *_, **__: cut)
+    with pytest.raises(TimeoutError):
+        explain.price_of_constraint(result, time_limit=100.0)

@@ -104,6 +104,11 @@ def _explained(report: Callable[..., Any]) -> Callable[[Problem, float], Callabl
     return call
 
 
+def _price(result: partls.Result, limit: float) -> None:
+    with suppress(TimeoutError):  # not every figure is proved
+        explain.price_of_constraint(result, time_limit=limit)
+
+
 def _certificate(result: partls.Result, limit: float) -> None:
     from partls.prove.certificate import certify
 
@@ -125,6 +130,7 @@ CALLS: dict[str, Callable[[Problem, float], Callable[[], partls.Result | None]]]
     "PartLSRegressor.fit": _fit,
     "PartLSRegressorCV.fit": _cross_validation,
     "sign certainty": _explained(lambda result, limit: explain.sign_certainty(result, time_limit=limit)),
+    "price of the constraint": _explained(_price),
     "bootstrap": _explained(lambda result, limit: explain.bootstrap(result, time_limit=limit, random_state=0)),
     "report": _explained(_page),
     "certificate": _explained(_certificate),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -36,7 +37,7 @@ def explain(
     bootstrap: Annotated[int, typer.Option(metavar="N", help="Refit to N resamples of the rows.")] = 0,
     time_limit: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help="For the sign certainty, which the price waits for; for the bootstrap."),
+        typer.Option(metavar="SECONDS", help="For sign certainty and price together; again for the bootstrap."),
     ] = None,
     n_jobs: Jobs = 1,
     memory: source.Memory = source.MEMORY,
@@ -80,16 +81,18 @@ def explain(
             print_stdout("\n".join([*lines, *map(harmless, str(report).split("\n"))]))
 
     add("summary", summary)
+    began = time.perf_counter()
     with working("certainty of the signs"):
         certainty = explained.sign_certainty(result, within=within, signs=signs, time_limit=time_limit, n_jobs=n_jobs)
     add("sign_certainty", certainty)
-    if time_limit is None or all(row.exact for row in certainty.rows):
+    left = None if time_limit is None else max(time_limit - (time.perf_counter() - began), 0.0)
+    try:
         with working("price of the constraint"):
-            price = explained.price_of_constraint(result, n_jobs=n_jobs)
+            price = explained.price_of_constraint(result, time_limit=left, n_jobs=n_jobs)
         add("price_of_constraint", price)
-    else:  # it takes searches of the same kind
+    except TimeoutError:
         add("price_of_constraint", None)
-        say("the price of the constraint is left out: --time-limit ended before the signs were settled")
+        say("the price of the constraint is left out: --time-limit ended before it was settled")
     if bootstrap:
         stability = explained.bootstrap(
             result, n_resamples=bootstrap, signs=signs, n_jobs=n_jobs, random_state=0, progress=True,

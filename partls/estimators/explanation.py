@@ -71,9 +71,10 @@ class ExplanationMixin(PictureMixin):
             time_limit=time_limit, n_jobs=self.n_jobs,
         )
 
-    def price_of_constraint(self, *, output: int | None = None) -> explain.PriceOfConstraint:
+    def price_of_constraint(self, *, time_limit: float | None = None, output: int | None = None
+                            ) -> explain.PriceOfConstraint:
         """Return what the sign constraint costs, overall and by group, and which features pull against theirs."""
-        return explain.price_of_constraint(self._one_result(output), n_jobs=self.n_jobs)
+        return explain.price_of_constraint(self._one_result(output), time_limit=time_limit, n_jobs=self.n_jobs)
 
     def bootstrap(self, n_resamples: int = 200, *, X: Any = None, y: Any = None, sample_weight: Any = None,
                   n_jobs: int | None = None, random_state: Any = None, progress: bool = False,

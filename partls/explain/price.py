@@ -8,8 +8,10 @@ read in this second form.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
@@ -21,7 +23,10 @@ from formulations.strengths import INTERCEPT
 from formulations.tolerances import ROUNDING
 from partls.explain.report import EXACT_FIT, SIGN, Report, name, number, percent, table
 from partls.result import Result, Status
+from partls.runtime.options import nonnegative
 from partls.solve import solve_instance
+
+_TOO_LATE = "the price of the constraint takes more than time_limit"
 
 
 @dataclass(frozen=True)
@@ -77,21 +82,56 @@ class PriceOfConstraint(Report):
         )
 
 
-def price_of_constraint(result: Result, *, n_jobs: int | None = None) -> PriceOfConstraint:
+@dataclass(frozen=True)
+class _Search:
+    """The optima of a result's problem without some of its constraints, found by a deadline."""
+
+    result: Result
+    end: float
+    n_jobs: int | None
+
+    def without(self, freed: Collection[int]) -> tuple[Rounded, Floats]:
+        """Return the optimal objective and coefficients without the constraints of some groups."""
+        instance, left = self.result.instance, self.end - time.perf_counter()
+        if left <= 0:
+            raise TimeoutError(_TOO_LATE)
+        if instance.penalty == "l1" and instance.strengths.any_eta:
+            relaxed = _split(instance, freed)
+        elif len(freed) == instance.n_groups:
+            return _least_squares(self.result)
+        else:
+            relaxed = _as_rows(instance, freed)
+        given = self.result.given_signs or (0,) * instance.n_groups
+        kept = {str(k): sign for k, sign in enumerate(given) if k not in freed}
+        found = solve_instance(relaxed, signs=kept, time_limit=None if left == inf else left, n_jobs=self.n_jobs)
+        if found.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        if found.status is Status.TIME_LIMIT:
+            raise TimeoutError(_TOO_LATE)
+        return found.rounded, found.coef[: instance.n_columns]
+
+
+def price_of_constraint(
+    result: Result, *, time_limit: float | None = None, n_jobs: int | None = None
+) -> PriceOfConstraint:
     """Return the price of the sign constraint; each figure is the optimum of its own problem.
 
-    Freeing one group keeps the signs given beforehand for the others; the unconstrained fit has none of them.
+    Freeing one group keeps the signs given beforehand for the others; the unconstrained fit has none of them. Raises
+    ``TimeoutError`` where ``time_limit`` seconds are not enough to prove every figure.
     """
+    limit = nonnegative("time_limit", time_limit)
+    search = _Search(result, inf if limit is None else time.perf_counter() + limit, n_jobs)
     everything = set(range(result.instance.n_groups))
-    free, _ = _without(result, everything, n_jobs)
-    rows = tuple(_freed(result, k, n_jobs) for k in sorted(everything))
+    free, _ = search.without(everything)
+    rows = tuple(_freed(search, k) for k in sorted(everything))
     price = max(result.rounded.share_above(free), 0.0)
     return PriceOfConstraint(rows, result.objective, free.value, price, result.rounded.vanishes)
 
 
-def _freed(result: Result, k: int, n_jobs: int | None) -> FreedGroup:
+def _freed(search: _Search, k: int) -> FreedGroup:
+    result = search.result
     partition, sign = result.instance.partition, int(result.signs[k])
-    objective, coef = _without(result, {k}, n_jobs)
+    objective, coef = search.without({k})
     gain = max(result.rounded.above(objective), 0.0)
     share = gain / result.objective if gain > 0 else 0.0
     against = _against(partition, k, sign, coef) if gain > 0 else ()
@@ -105,23 +145,6 @@ def _against(partition: Partition, k: int, sign: int, coef: Floats) -> tuple[tup
     opposed = opposed[np.argsort(-np.abs(coef[opposed]), kind="stable")]
     names = partition.columns or tuple(f"x{j}" for j in range(partition.n_columns))
     return tuple((names[j], float(coef[j])) for j in opposed)
-
-
-def _without(result: Result, freed: Collection[int], n_jobs: int | None) -> tuple[Rounded, Floats]:
-    """Return the optimal objective and coefficients without the constraints of some groups."""
-    instance = result.instance
-    if instance.penalty == "l1" and instance.strengths.any_eta:
-        relaxed = _split(instance, freed)
-    elif len(freed) == instance.n_groups:
-        return _least_squares(result)
-    else:
-        relaxed = _as_rows(instance, freed)
-    given = result.given_signs or (0,) * instance.n_groups
-    kept = {str(k): sign for k, sign in enumerate(given) if k not in freed}
-    found = solve_instance(relaxed, signs=kept, n_jobs=n_jobs)
-    if found.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt
-    return found.rounded, found.coef[: instance.n_columns]
 
 
 def _split(instance: Instance, freed: Collection[int]) -> Instance:

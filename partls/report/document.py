@@ -81,7 +81,7 @@ def document(
     own = units or (np.zeros(result.instance.n_columns), np.ones(result.instance.n_columns))
     end = time.perf_counter() + time_limit
     certainty = _sign_certainty(subject, within, time_limit)
-    price = _price(subject, certainty)
+    price = _price(subject, certainty, end)
     shown = Shown.of(result)
     plain: dict[str, Any] = _plain({
         "title": _short(title),
@@ -129,11 +129,15 @@ def _sign_certainty(subject: Subject, within: float, time_limit: float) -> SignC
     )
 
 
-def _price(subject: Subject, certainty: SignCertainty | None) -> PriceOfConstraint | None:
-    """Return the price where the certainty of every sign was settled in time: it takes searches of the same kind."""
+def _price(subject: Subject, certainty: SignCertainty | None, end: float) -> PriceOfConstraint | None:
+    """Return the price where it and the certainty of every sign, which takes the same searches, are settled in time."""
     exact = certainty is not None and all(row.exact for row in certainty.rows)
     settled = exact and subject.result.status in _PROVED
-    return price_of_constraint(subject.result, n_jobs=subject.n_jobs) if settled else None
+    try:
+        left = max(end - time.perf_counter(), 0.0)
+        return price_of_constraint(subject.result, time_limit=left, n_jobs=subject.n_jobs) if settled else None
+    except TimeoutError:
+        return None
 
 
 def _groups(
