@@ -32,7 +32,9 @@ def page(tmp_path, monkeypatch):
     return write
 
 
-@pytest.mark.parametrize("package", [partls, partls.testing, relaxations, formulations], ids=lambda package: package.__name__)
+@pytest.mark.parametrize(
+    "package", [partls, partls.testing, relaxations, formulations], ids=lambda package: package.__name__
+)
 def test_every_public_name_is_in_the_reference(package):
     text = (ROOT / "docs" / "reference" / f"{package.__name__.removeprefix('partls.')}.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"^\.\. (?:auto|py:)\w+:: ([\w.]+)$", text, re.MULTILINE))
