@@ -86,8 +86,9 @@ def part(rows: Sequence[Row], command: str) -> str:
     said = [f"{who}: {where}." for who, pair in zip(("PartLS", "Published algorithms"), PAIRS, strict=True)
             if (where := found(own, pair)) is not None]
     seeds, limit = len({row["seed"] for row in own}), max(row["time_limit"] for row in own)
+    instances = f"{seeds} instances" if seeds > 1 else "instance"
     text = (
-        f"N = {own[0]['N']}, M = {own[0]['M']}; every method runs on the same {seeds} instances for each K, for at "
+        f"N = {own[0]['N']}, M = {own[0]['M']}; every method runs on the same {instances} for each K, for at "
         f"most {limit:.0f} s. Times are medians of processor time, on one thread; one that was cut is a lower bound. "
         "The place of a crossing is interpolated between the two neighbouring K in logarithmic time. "
         f"{' '.join(said)}"
