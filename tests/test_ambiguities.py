@@ -97,6 +97,7 @@ def test_claims_hold_on_hostile_instances(case: Tiny) -> None:
     check_against(case, result)
     check_moves(result, case)
     assert all(line and "\n" not in line for line in result.ambiguities.lines)
+    assert list(result.ambiguities) == list(result.ambiguities.lines)
 
 
 def test_no_group_is_left_out_that_ties_in_every_case() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from formulations.errors import counted, listing
@@ -74,6 +75,10 @@ class Ambiguities:
     def __bool__(self) -> bool:
         """Whether the data leave anything open."""
         return bool(self.lines) and not self.unique
+
+    def __iter__(self) -> Iterator[str]:
+        """Go through the lines."""
+        return iter(self.lines)
 
     @property
     def lines(self) -> tuple[str, ...]:

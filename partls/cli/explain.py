@@ -94,10 +94,8 @@ def explain(
         add("price_of_constraint", None)
         say("the price of the constraint is left out: --time-limit ended before it was settled")
     if bootstrap:
-        stability = explained.bootstrap(
-            result, n_resamples=bootstrap, signs=signs, n_jobs=n_jobs, random_state=0, progress=True,
-            time_limit=time_limit,
-        )
+        options = {"signs": signs, "n_jobs": n_jobs, "time_limit": time_limit}
+        stability = explained.bootstrap(result, n_resamples=bootstrap, random_state=0, progress=True, **options)
         add("bootstrap", stability)
         if len(stability.betas) < bootstrap:
             say(f"--time-limit ended the bootstrap after {len(stability.betas)} of {bootstrap} resamples")
