@@ -6,6 +6,7 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+from scipy.optimize import lsq_linear
 
 from formulations import Instance, SignPattern, coefficient_bounds
 
@@ -24,16 +25,17 @@ def _signed(instance: Instance, signs: SignPattern, w: Any) -> list[Any]:
 
 
 def tangents(instance: Instance, signs: SignPattern) -> cp.Problem:
-    """LP: a few tangents of the objective, over the box of the coefficients."""
+    """LP: tangents of the objective, one at its minimum under the signs, over the box of the coefficients."""
     U = coefficient_bounds(instance, signs)
     A = np.column_stack([instance.X, np.ones(instance.n_rows)])
     w, t = cp.Variable(instance.n_columns, name="w"), cp.Variable(name="t")
     value = cp.Variable(name="value")
     rng = np.random.default_rng(0)
-    least = np.linalg.lstsq(A, instance.y, rcond=None)[0]
+    s = np.append(signs.per_column(instance.partition.labels), 0)
+    least = lsq_linear(A, instance.y, (np.where(s > 0, 0, -np.inf), np.where(s < 0, 0, np.inf)), method="bvls").x
     constraints = [cp.abs(w) <= U, *_signed(instance, signs, w)]
-    for _ in range(3 * instance.n_columns):
-        at = least + 0.2 * rng.normal(size=len(least)) * np.abs(least)
+    for scale in np.append(0.0, np.full(3 * instance.n_columns, 0.2)):
+        at = least + scale * rng.normal(size=len(least)) * np.abs(least)
         error = A @ at - instance.y
         constraints.append(value >= error @ error + 2 * (error @ A) @ (cp.hstack([w, t]) - at))
     return cp.Problem(cp.Minimize(value), constraints)
@@ -72,10 +74,12 @@ def perspective_cones(instance: Instance, signs: SignPattern) -> cp.Problem:
     plus, minus = cp.Variable(M, nonneg=True), cp.Variable(M, nonneg=True)
     constraints = [w == plus - minus, cp.norm(rest @ w - target) <= length]
     constraints += [z >= np.array([s > 0 for s in signs]), z <= np.array([s >= 0 for s in signs])]
-    total = cp.square(length) - target @ target + y @ y + linear @ w
+    parts = cp.Variable((2, instance.n_groups), name="parts")
     for k in range(instance.n_groups):
         own = labels == k
-        total += least * (cp.quad_over_lin(plus[own], z[k]) + cp.quad_over_lin(minus[own], 1 - z[k]))
+        constraints += [cp.quad_over_lin(plus[own], z[k]) <= parts[0, k]]
+        constraints += [cp.quad_over_lin(minus[own], 1 - z[k]) <= parts[1, k]]
+    total = cp.square(length) - target @ target + y @ y + linear @ w + least * cp.sum(parts)
     return cp.Problem(cp.Minimize(total), constraints)
 
 

@@ -78,6 +78,7 @@ def test_without_the_charge_such_a_bound_would_be_false() -> None:
     assert max(program.d - program.b @ y for y in noisy) > problem.value + 0.1
 
 
+@pytest.mark.filterwarnings("ignore:The default value of raise_error:PendingDeprecationWarning")  # new OSQP, old CVXPY
 @pytest.mark.parametrize("solver", sorted({"CLARABEL", "SCS", "OSQP", "HIGHS"} & {*cp.installed_solvers()}))
 def test_the_dual_vector_of_each_solver_is_read_as_it_is_meant(solver: str) -> None:
     for kind in ("LP", "QP") if solver in ("OSQP", "HIGHS") else problems(0):

@@ -35,6 +35,9 @@ MODELS: list[tuple[Any, list[Any], tuple[str, ...]]] = [  # builder, solvers, fa
     (shor, CONIC, ("overdetermined", "correlated", "l2", "l1")),
 ]
 CASES = 300
+pytestmark = pytest.mark.filterwarnings(  # a new OSQP called by an old CVXPY
+    "ignore:The default value of raise_error:PendingDeprecationWarning"
+)
 SAMPLE = 10  # every tenth in the normal tests
 
 

@@ -16,6 +16,7 @@ from partls import Status
 from partls.explore.incumbents import solve_pattern
 from partls.strategies import branch_and_bound
 from relaxations import Bound, BoundStatus, BuilderRelaxation, Relaxation, from_builder
+from relaxations.policies.prices import price_of
 from tests.families import FAMILIES, correlated
 from tests.oracles import brute_force
 from tests.plugged_models import big_m, lifted
@@ -118,6 +119,14 @@ def test_beyond_the_cutoff_a_bound_says_no_more_than_the_cutoff(case: Tiny, inst
     assert from_builder(big_m).prepare(instance).bound(SignPattern(leaf), cutoff=cutoff).value == cutoff
 
 
+def test_a_price_is_what_its_author_says(instance: Instance) -> None:
+    assert price_of(from_builder(big_m, price=0.25), instance) == relaxations.Price(0.0, 0.25)
+    assert price_of(from_builder(big_m, price=relaxations.Price(1.0, 0.5)), instance) == relaxations.Price(1.0, 0.5)
+    assert price_of(from_builder(big_m), instance).bound > 0
+    with pytest.raises(InvalidInput, match=r"bound=-1 must be a number of seconds >= 0"):
+        from_builder(big_m, price=-1)
+
+
 # Other ways to prove
 
 
@@ -183,7 +192,8 @@ def drifting(instance: Instance, signs: SignPattern) -> cp.Problem:
     """Return the big-M relaxation with two variables of which only the difference is bounded."""
     problem = big_m(instance, signs)
     one, other = cp.Variable(name="one"), cp.Variable(name="other")
-    return cp.Problem(problem.objective, [*problem.constraints, one - other <= 5, one - other >= 2])
+    between = [cp.norm(cp.hstack([one - other, 1.0])) <= 5, one - other >= 2]
+    return cp.Problem(problem.objective, [*problem.constraints, *between])
 
 
 def test_a_variable_without_a_bound_is_named_and_its_author_may_give_one(instance: Instance) -> None:
@@ -198,6 +208,18 @@ def test_a_variable_without_a_bound_is_named_and_its_author_may_give_one(instanc
         root(from_builder(drifting, bounds={"w": np.ones(3)}), instance)
     with pytest.raises(InvalidInput, match="each lower bound must be at most the upper one"):
         root(from_builder(drifting, bounds={"one": (1.0, -1.0)}), instance)
+
+
+def test_a_variable_that_costs_nothing_needs_no_bound(instance: Instance) -> None:
+    """The multipliers of its constraints vanish at the optimum, and are then taken as zero."""
+
+    def idle(instance: Instance, signs: SignPattern) -> cp.Problem:
+        problem = big_m(instance, signs)
+        one, other = cp.Variable(name="one"), cp.Variable(name="other")
+        return cp.Problem(problem.objective, [*problem.constraints, one - other <= 5, one - other >= 2])
+
+    value = root(from_builder(big_m), instance).value
+    assert root(from_builder(idle), instance).value == pytest.approx(value, rel=1e-8)
 
 
 def test_the_parts_of_a_split_coefficient_need_bounds_of_their_author(instance: Instance) -> None:

@@ -18,6 +18,7 @@ from relaxations.conic.cone_solve import refuse_unreadable, same_data, solve_con
 from relaxations.conic.solvers import installed_solver
 from relaxations.plugged.built import Built
 from relaxations.plugged.dual_value import DualValue, SafeValue
+from relaxations.price import Price, given_prices
 from relaxations.protocol import Bound, BoundStatus
 
 Build = Callable[[Instance, SignPattern], Model | cp.Problem]
@@ -29,6 +30,7 @@ def from_builder(
     build: Build, *, safe: str | Safe | None = _DUAL, name: str | None = None, solver: str = "CLARABEL",
     options: Mapping[str, Any] | None = None, coefficients: str = "w",
     bounds: Mapping[str, Any] | Callable[[Instance, SignPattern], Mapping[str, Any]] | None = None,
+    price: Price | float | None = None,
 ) -> BuilderRelaxation:
     """Return the relaxation whose problem at each node a function builds: a convex minimisation below the objective.
 
@@ -56,6 +58,9 @@ def from_builder(
         that returns these. They must hold for some point of every solution that is no worse than the best at the
         node. Bounds on the coefficients, on a variable named ``"lift"`` that stands for ``[1 x'; x xx']``, and on what
         these and the objective imply for others, are found without.
+    price
+        What a bound costs, in seconds, or a ``Price`` with the preparation; policies that weigh bounds against one
+        another use it in place of a guess.
 
     Examples
     --------
@@ -73,7 +78,10 @@ def from_builder(
         raise InvalidInput(f'safe={safe!r} is none of "dual", a function, None')
     own = getattr(build, "__name__", "")
     plain = own.replace("_", "-") if own.isidentifier() else "builder"
-    return BuilderRelaxation(build, safe, name or plain, installed_solver(solver), options or {}, coefficients, bounds)
+    return BuilderRelaxation(
+        build, safe, name or plain, installed_solver(solver), options or {}, coefficients, bounds,
+        None if price is None else given_prices({"price": price})["price"],
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +95,13 @@ class BuilderRelaxation:
     options: Mapping[str, Any]
     coefficients: str
     bounds: Any
+    own_price: Price | None = None
+
+    @property
+    def price(self) -> Callable[[Instance], Price] | None:
+        """What a bound costs on an instance, if its author has said so."""
+        own = self.own_price
+        return None if own is None else lambda instance: own
 
     def prepare(self, instance: Instance) -> BuilderBounder:
         """Build the root and two leaves, and refuse what cannot be a relaxation."""

@@ -29,7 +29,7 @@ from scipy.linalg import eigh, eigvalsh
 from formulations.data import Floats
 
 _UNIT = float(np.finfo(np.float64).eps)
-_ACTIVE = 1e-6  # of the largest multiplier: rows with a larger one may be adjusted without leaving their cone
+_TIGHT = 1e-11  # of the solver's own value: a bound this near to it is not refined
 _LARGEST_REFINEMENT = 4e6  # entries of the dense matrix that refining a dual vector factorises
 
 
@@ -155,7 +155,8 @@ class ConeProgram:
         """
         y, x = (np.nan_to_num(vector, nan=0.0, posinf=0.0, neginf=0.0) for vector in (y, x))
         first = self._evaluate(y, x, lower, upper)
-        if first.charge <= _UNIT * abs(first.value):
+        primal = float(x @ (self.P @ x)) / 2 + float(self.c @ x) + self.d
+        if first.value >= primal - _TIGHT * abs(primal):
             return first
         refined = self._refined(self.cones.into_dual(y), x)
         second = first if refined is None else self._evaluate(refined, x, lower, upper)
@@ -197,9 +198,18 @@ class ConeProgram:
         return u
 
     def _refined(self, y: Floats, x: Floats) -> Floats | None:
-        """Return y with r made small by the rows that may move: equations, and inequalities with a multiplier."""
+        """Return y with r made small by the rows that may move: equations, and inequalities that hold with equality.
+
+        A row is taken to hold with equality if its multiplier is larger than its slack, each as a share of what is
+        large in the problem. Other multipliers, which an interior-point method leaves everywhere, are set to zero.
+        """
         zero, linear = self.cones.zero, self.cones.zero + self.cones.nonnegative
-        active = np.flatnonzero(y[zero:linear] > _ACTIVE * np.abs(y).max(initial=0.0)) + zero
+        Ax = self.A @ x
+        prices = max(np.abs(part).max(initial=0.0) for part in (y, self.c, self.P @ x))
+        lengths = max(np.abs(part).max(initial=0.0) for part in (self.b, Ax))
+        held = y[zero:linear] * lengths > np.maximum(self.b - Ax, 0.0)[zero:linear] * prices
+        y[zero:linear][~held] = 0.0
+        active = np.flatnonzero(held) + zero
         rows = np.append(np.arange(zero), active)
         if not len(rows) or len(self.c) * (len(rows) + len(self.curved)) > _LARGEST_REFINEMENT:
             return None
@@ -207,9 +217,8 @@ class ConeProgram:
         r = self.c + self.P @ u + self.A.T @ y
         moves = np.hstack([np.asarray(self.A[rows].T.todense()), np.asarray(self.P[:, self.curved].todense())])
         step = np.linalg.lstsq(moves, -r, rcond=None)[0]
-        refined = y.copy()
-        refined[rows] += step[: len(rows)]
-        return refined
+        y[rows] += step[: len(rows)]
+        return y
 
 
 @dataclass(frozen=True, eq=False)
