@@ -17,6 +17,7 @@ from partls.strategies.alternating import Alternating
 from partls.strategies.branch_and_bound import BranchAndBound
 from partls.strategies.enumeration import Enumeration, iterate_solutions
 from partls.strategies.strategy import Strategy
+from partls.tree_trace import NodeTrace, SearchTrace, TracedBound
 from partls.verification import Verification, verify
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ __all__ = [
     "Enumeration",
     "Instance",
     "InvalidInput",
+    "NodeTrace",
     "Outcome",
     "PartLSError",
     "PartLSRegressor",
@@ -42,11 +44,13 @@ __all__ = [
     "Partition",
     "Result",
     "SearchTask",
+    "SearchTrace",
     "SignPattern",
     "Solution",
     "StartTrace",
     "Status",
     "Strategy",
+    "TracedBound",
     "Verification",
     "VerificationError",
     "WorkersLost",

@@ -22,6 +22,7 @@ from partls.ambiguities.ambiguities import Ambiguities
 from partls.ambiguities.analysis import ambiguities_of
 from partls.presolve.report import Presolve
 from partls.runtime.notebook import ShownAsText
+from partls.tree_trace import SearchTrace
 
 
 class Status(Enum):
@@ -111,7 +112,8 @@ class Result(ShownAsText):
     solutions
         The solutions kept by ``method="enumerate", keep=...``, best first.
     trace
-        One ``StartTrace`` for each start of ``method="alternating", trace=True``, in their order.
+        With ``method="bnb", trace=True`` a ``SearchTrace``: a row per node, with its bounds and the decision. With
+        ``method="alternating", trace=True`` one ``StartTrace`` for each start, in their order.
     given_signs
         The signs that were given beforehand, 0 where none was, for each group; None if none at all was.
     presolve
@@ -129,7 +131,7 @@ class Result(ShownAsText):
     seconds: float
     counts: Mapping[str, int] = field(default_factory=dict)
     solutions: tuple[Solution, ...] = ()
-    trace: tuple[StartTrace, ...] = ()
+    trace: tuple[StartTrace, ...] | SearchTrace = ()
     given_signs: tuple[int, ...] | None = None
     presolve: Presolve | None = None
 

@@ -52,6 +52,12 @@ class PerspectiveRelaxation:
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     name: str = "perspective"
 
+    @property
+    def priced_as(self) -> str:
+        """The row of the measured prices: without the semidefinite program for D, preparing costs next to nothing."""
+        searched = isinstance(self.D, str) and self.D in ("block", "diagonal")
+        return "perspective" if searched else "perspective bj"
+
     def prepare(self, instance: Instance) -> ConicBounder:
         """Choose D, and compile the cone program once, its signs as parameters, unless D is rescaled."""
         reduction = instance.reduction

@@ -64,7 +64,7 @@ class CompiledExplorer:
         left = [
             replace(
                 subtree, signs=SignPattern(tuple(signs.tolist())), bound=float(np.maximum(value, subtree.floor)),
-                doubtful=bool(np.isnan(value)),
+                doubtful=bool(np.isnan(value)), origin=subtree.signs,
             )
             for signs, value in zip(open_signs[:n_open], open_values[:n_open], strict=True)
         ]

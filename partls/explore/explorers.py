@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import isnan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +18,7 @@ from partls.explore.compiled import CompiledExplorer
 from partls.explore.generic import GenericExplorer
 from partls.explore.subtree import Exploration, Explorer, Subtree, Task, Tolerances
 from partls.explore.switching import PolicyExplorer
+from partls.tree_trace import SEARCHED, NodeRecord
 from relaxations.active_set import ActiveSetRelaxation, GroupedProblem, OrthogonalBounder, group_columns
 from relaxations.policies.policy import Policy
 from relaxations.protocol import Relaxation
@@ -26,7 +29,7 @@ class SearchProblem:
     """A problem to search, as plain data that can travel.
 
     ``upper`` is the first incumbent's value, which bounds the coefficients; ``diagonal`` strengthens the compiled
-    bound, once it is known.
+    bound, once it is known. With ``tracing`` every node, and every task of the compiled search, is recorded.
     """
 
     instance: Instance
@@ -35,6 +38,7 @@ class SearchProblem:
     tolerances: Tolerances
     upper: float
     diagonal: Floats | None = None
+    tracing: bool = False
 
     def packed(self) -> SearchProblem:
         """Return the same problem on a few rows that stand for all, with the same reduction to the last bit."""
@@ -44,20 +48,23 @@ class SearchProblem:
         """Return what explores its subtrees."""
         reduction = self.instance.reduction
         orthogonal = OrthogonalBounder(reduction)
-        fallback = GenericExplorer(reduction, lambda: orthogonal, self.branching, self.tolerances, "factorisation")
+        fallback = GenericExplorer(reduction, lambda: orthogonal, self.branching, self.tolerances, "factorisation",
+                                   tracing=self.tracing)
         if not isinstance(self.relaxation, Policy):
-            return Explorers(self._search(self.relaxation, fallback, grouped), fallback)
+            return Explorers(self._search(self.relaxation, fallback, grouped), fallback, tracing=self.tracing)
         leaves = self.relaxation.leaves
         searches = {label: self._search(leaf, fallback, grouped) for label, leaf in leaves.items()}
-        own = PolicyExplorer(self.instance, self.relaxation, searches, fallback, self.branching, self.tolerances)
-        return Explorers(own, fallback, searches)
+        own = PolicyExplorer(
+            self.instance, self.relaxation, searches, fallback, self.branching, self.tolerances, tracing=self.tracing
+        )
+        return Explorers(own, fallback, searches, tracing=self.tracing)
 
     def _search(self, relaxation: Relaxation, fallback: GenericExplorer, grouped: GroupedProblem | None) -> Explorer:
         """Return what searches whole subtrees by one relaxation: the compiled search where there is one."""
         if not isinstance(relaxation, ActiveSetRelaxation):
             return GenericExplorer(
                 self.instance.reduction, lambda: relaxation.prepare(self.instance), self.branching, self.tolerances,
-                relaxation.name,
+                relaxation.name, tracing=self.tracing,
             )
         grouped = grouped or group_columns(self.instance.reduction)
         if not kernel_applies(grouped):
@@ -75,13 +82,18 @@ class Explorers:
     main: Explorer
     fallback: GenericExplorer
     searches: Mapping[str, Explorer] = field(default_factory=dict)
+    tracing: bool = False
 
     def explore(self, task: Task, stop: NDArray[np.uint8]) -> Exploration:
         """Return what comes of one task; of a subtree that ``stop`` keeps from being looked at, that it is open."""
         if stop[0]:
             return Exploration(task.incumbent, open=[task.subtree])
         explorer = self.fallback if task.subtree.doubtful else self.owner(task.subtree)
-        return explorer.explore(task.subtree, task.incumbent, task.budget, stop)
+        began = time.perf_counter()
+        out = explorer.explore(task.subtree, task.incumbent, task.budget, stop)
+        if self.tracing and isinstance(explorer, CompiledExplorer):
+            out.records.append(_record(task.subtree, out, time.perf_counter() - began))
+        return out
 
     def owner(self, subtree: Subtree) -> Explorer:
         """Return the explorer of a subtree: the one a policy has given it to, or the main one."""
@@ -94,6 +106,15 @@ class Explorers:
     def safe_bound(self, subtree: Subtree, upper: float) -> float:
         """Return a safe lower bound (reduced units) on the solutions of a subtree no worse than ``upper``."""
         return self.owner(subtree).safe_bound(subtree, upper)
+
+
+def _record(subtree: Subtree, out: Exploration, seconds: float) -> NodeRecord:
+    """Return the record of one task of the compiled search."""
+    bound = min([out.closed, *(left.bound for left in out.open if not isnan(left.bound))])
+    return NodeRecord(
+        subtree.signs, subtree.origin, SEARCHED, "active-set", -1, bound, out.best.value, out.counts["nodes"],
+        len(out.open), seconds,
+    )
 
 
 def kernel_applies(grouped: GroupedProblem) -> bool:

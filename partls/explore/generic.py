@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import isnan
+from math import inf, isnan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from formulations.signs import SignPattern
 from partls.explore.branching import BranchingRule
 from partls.explore.contradiction import check_claim
 from partls.explore.subtree import Exploration, Incumbent, Subtree, Tolerances, round_to_signs, violations
+from partls.tree_trace import GIVEN, LEAF, PRUNED, SPLIT, TIGHT, NodeRecord, TracedBound
 from relaxations.active_set import ActiveSetBounder, OrthogonalBounder
 from relaxations.clock import OutOfTime
 from relaxations.protocol import Bound, Bounder, BoundStatus, ask
@@ -25,6 +27,7 @@ from relaxations.sign_constrained import solve_signed
 
 _ROUNDED_TO_ZERO = 1e-9  # of the target's norm: smaller coefficients of the wrong sign count as zero
 _REMEMBERED = 4096  # rounded patterns whose solutions are kept
+_HOW = {"prunes": PRUNED, "tight": TIGHT, "leaves": LEAF}  # in counts, and in a trace
 _NEARLY_TIGHT = 1e-5  # of the objective: a rounded point this near to its bound may be the node's answer
 
 
@@ -45,10 +48,11 @@ class GenericExplorer:
     """
 
     def __init__(self, reduction: Reduction, prepare: Callable[[], Bounder], rule: BranchingRule,
-                 tolerances: Tolerances, name: str = "") -> None:
+                 tolerances: Tolerances, name: str = "", *, tracing: bool = False) -> None:
         self._reduction = reduction
         self._prepare = prepare
         self._name = name
+        self._tracing = tracing
         self._rule = rule
         self._tolerances = tolerances
         self._safe = SafeBound(reduction)
@@ -64,7 +68,8 @@ class GenericExplorer:
             if not hasattr(self._local, "bounder"):
                 self._local.bounder = self._prepare()  # first: it may take until the time is up
             while stack and out.counts["nodes"] < node_budget and not stop[0] and self._goes_on(stack[-1]):
-                stack[-1:] = self._expand(stack[-1], out)
+                expand = self._recorded if self._tracing else self._expand
+                stack[-1:] = expand(stack[-1], out)
         except OutOfTime:  # in the middle of a node, which stays open
             pass
         out.open = stack
@@ -88,6 +93,28 @@ class GenericExplorer:
             exact = self._reduction.rest
         return max(exact, own)
 
+    def _recorded(self, node: Subtree, out: Exploration) -> list[Subtree]:
+        """Expand a node, and keep a record of it."""
+        began, before = time.perf_counter(), out.counts["nodes"]
+        out.closing, self._local.bounds = None, []
+        below = self._expand(node, out)
+        bounds = tuple(
+            TracedBound(part.source, part.value, part.status.value, part.seconds) for part in self._local.bounds
+        )
+        value = min((child.bound for child in below if not isnan(child.bound)), default=inf)
+        decision, by, group = SPLIT, "", -1
+        if out.closing is not None:
+            decision, by, value = out.closing
+        elif below and below[0].search != node.search:
+            decision, by = GIVEN, below[0].search
+        elif below:
+            group = next(k for k in node.signs.undecided if below[0].signs[k])
+        out.records.append(NodeRecord(
+            node.signs, node.origin, decision, by, group, value, out.best.value, out.counts["nodes"] - before,
+            0, time.perf_counter() - began, bounds,
+        ))
+        return below
+
     def _expand(self, node: Subtree, out: Exploration) -> list[Subtree]:
         """Bound a node: close it, or return its two children, the more promising last."""
         if self._closes(node.bound, out):  # an incumbent found since its parent was split is enough
@@ -106,7 +133,7 @@ class GenericExplorer:
         first = 1 if v is None or v[self._reduction.labels == k].sum() >= 0 else -1
         out.counts["nodes"] += 1
         signs = [node.signs.fix(k, sign) for sign in (-first, first)]
-        return [replace(node, signs=child, bound=claim.value, doubtful=False) for child in signs]
+        return [replace(node, signs=child, bound=claim.value, doubtful=False, origin=node.signs) for child in signs]
 
     def _closed_or_claimed(self, node: Subtree, bound: Bound, out: Exploration) -> tuple[_Claim | None, Floats | None]:
         """Return (claim, point) of a bounded node; the claim is None if the bound or the rounded point closes it."""
@@ -178,7 +205,10 @@ class GenericExplorer:
         return bound
 
     def _count(self, bound: Bound, counts: Counter[str]) -> None:
-        for part in bound.parts or (bound,):
+        parts = bound.parts or (bound,)
+        if self._tracing:
+            self._local.bounds += parts
+        for part in parts:
             counts[f"bounds by {part.source}"] += 1
             failed = part.error and part.status is BoundStatus.FAILED
             counts[f"failed: {part.error}" if failed else f"bound {part.status.value}"] += 1
@@ -242,6 +272,7 @@ def close(value: float, out: Exploration, how: str, source: str) -> list[Subtree
     """Close a node at its safe value; ``source`` is what proved it."""
     out.counts["nodes"] += 1
     out.counts[how] += 1
+    out.closing = _HOW[how], source, value
     out.counts[f"closed by {source}"] += 1
     out.closed = min(out.closed, value)
     return []

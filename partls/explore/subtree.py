@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from formulations.data import Floats
 from formulations.signs import SignPattern
 from formulations.tolerances import ROUNDING, ZERO
+from partls.tree_trace import NodeRecord
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Subtree:
 
     ``doubtful`` marks a box that the compiled kernel could not close by a safe bound. ``search`` is the relaxation that
     a policy has chosen for the whole subtree, ``floor`` a safe bound known from above, and ``asked`` are the members
-    of the policy that have bounded an ancestor.
+    of the policy that have bounded an ancestor. ``origin`` is the node it hangs from in a trace.
     """
 
     signs: SignPattern
@@ -31,6 +32,7 @@ class Subtree:
     search: str = ""
     floor: float = -inf
     asked: frozenset[str] = frozenset()
+    origin: SignPattern | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,13 +82,16 @@ class Tolerances:
 class Exploration:
     """What came of one subtree: nothing of it is lost between ``best``, ``closed`` and ``open``.
 
-    ``closed`` is the lowest safe bound of the boxes that were closed (inf when there is none).
+    ``closed`` is the lowest safe bound of the boxes that were closed (inf when there is none). ``closing`` says how,
+    by what and at which value the last node was closed; ``records`` are the nodes, where a trace is asked for.
     """
 
     best: Incumbent
     closed: float = inf
     open: list[Subtree] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
+    closing: tuple[str, str, float] | None = None
+    records: list[NodeRecord] = field(default_factory=list)
 
 
 class Explorer(Protocol):

@@ -13,6 +13,7 @@ from formulations.instance import Instance
 from partls.explore.branching import BranchingRule
 from partls.explore.generic import GenericExplorer, close
 from partls.explore.subtree import Exploration, Explorer, Incumbent, Subtree, Tolerances
+from partls.tree_trace import SEARCHED
 from relaxations.policies.node import Decision, PolicyNode, SearchBy, Split, Trial, TryBy
 from relaxations.policies.policy import Policy
 from relaxations.policies.run import PolicyRun, asked_twice
@@ -50,8 +51,10 @@ class PolicyExplorer(GenericExplorer):
     """
 
     def __init__(self, instance: Instance, policy: Policy, searches: Mapping[str, Explorer], fallback: Explorer,
-                 rule: BranchingRule, tolerances: Tolerances) -> None:
-        super().__init__(instance.reduction, lambda: policy.prepare(instance), rule, tolerances, policy.name)
+                 rule: BranchingRule, tolerances: Tolerances, *, tracing: bool = False) -> None:
+        super().__init__(
+            instance.reduction, lambda: policy.prepare(instance), rule, tolerances, policy.name, tracing=tracing
+        )
         self._searches, self._fallback = searches, fallback
 
     def explore(self, subtree: Subtree, incumbent: Incumbent, node_budget: int, stop: NDArray[np.uint8]) -> Exploration:
@@ -112,9 +115,9 @@ class PolicyExplorer(GenericExplorer):
         floor = max(visit.node.floor, seen.value / self._reduction.scale)
         out.counts[f"subtrees to {label}"] += 1
         if tried is None or tried.label != label:
-            return [replace(visit.node, search=label, floor=floor, bound=floor)]
+            return [replace(visit.node, search=label, floor=floor, bound=floor, origin=visit.node.signs)]
         out.closed = min(out.closed, tried.closed)
-        return [replace(subtree, floor=floor) for subtree in tried.left]
+        return [replace(subtree, floor=floor, origin=visit.node.signs) for subtree in tried.left]
 
     def _after_trial(self, label: str, nodes: int, visit: _Visit) -> list[Subtree] | None:
         """Search the subtree for so many nodes; return what is left if no more can be decided in this task."""
@@ -135,7 +138,8 @@ class PolicyExplorer(GenericExplorer):
             tried.left += part.open
         if not tried.left or self._local.stop[0] or out.counts["nodes"] >= budget:
             out.closed = min(out.closed, tried.closed)
-            return tried.left
+            out.closing = None if tried.left else (SEARCHED, label, tried.closed)
+            return [replace(subtree, origin=visit.node.signs) for subtree in tried.left]
         scale = self._reduction.scale
         left = tuple((subtree.signs, subtree.bound * scale) for subtree in tried.left)
         cutoff = self._tolerances.cutoff(out.best.value) * scale

@@ -12,6 +12,7 @@ from partls.explore.subtree import Exploration, Incumbent, Subtree, Tolerances, 
 from partls.search.checkpoint import Snapshot
 from partls.search.frontier import Frontier, at_least
 from partls.search.plan import SearchPlan
+from partls.tree_trace import NodeRecord
 
 
 @dataclass(eq=False)
@@ -38,8 +39,8 @@ class TreeState:
         A bound on the whole tree that was certified before.
     incumbent
         The best solution so far.
-    counts
-        The work done, by kind.
+    counts, records
+        The work done, by kind; the nodes, where a trace is asked for.
     """
 
     def __init__(self, plan: SearchPlan, tolerances: Tolerances, incumbent: Incumbent) -> None:
@@ -47,6 +48,7 @@ class TreeState:
         self.root, self.incumbent = plan.task.root, incumbent
         self.dispatched: deque[Dispatched] = deque()
         self.counts: Counter[str] = Counter()
+        self.records: list[NodeRecord] = []
         self.proved = 0.0  # a sum of squares and a penalty
         self.restart()
 
@@ -102,6 +104,7 @@ class TreeState:
             self.incumbent = result.best
             self.check_proved()
         self.closed = min(self.closed, result.closed)
+        self.records += result.records
         self.counts.update(result.counts, tasks=1)
         self.open.push(result.open)
         self.dispatched.popleft()

@@ -16,6 +16,7 @@ from partls.explore.subtree import Incumbent
 from partls.result import Solution, StartTrace, Status
 from partls.runtime.interrupts import Keyboard
 from partls.runtime.progress import Observer
+from partls.tree_trace import SearchTrace
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -98,5 +99,5 @@ class Outcome:
     limit: Status | None
     counts: Counter[str]
     solutions: tuple[Solution, ...] = ()
-    trace: tuple[StartTrace, ...] = ()
+    trace: tuple[StartTrace, ...] | SearchTrace = ()
     distance: float = 1.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
@@ -13,17 +13,23 @@ import numpy as np
 from formulations.instance import Instance
 from formulations.signs import SignPattern
 from formulations.tolerances import OPTIMAL_GAP
+from partls import tree_trace
 from partls.explore.branching import branching_rule
 from partls.explore.generic import GenericExplorer
 from partls.explore.incumbents import plain_incumbent, solve_pattern
 from partls.explore.subtree import Incumbent, Subtree, Tolerances, round_to_signs
 from partls.runtime.blas_threads import single_threaded_blas
 from partls.runtime.options import a_priori_signs
+from partls.tree_trace import SearchTrace
 from relaxations import named
 from relaxations.active_set import ActiveSetRelaxation, OrthogonalBounder
 from relaxations.clock import OutOfTime
 
-SPLIT, PRUNED, SOLVED, OPEN = "split", "pruned", "solved", "open"
+SPLIT, PRUNED, SOLVED, OPEN, SEARCHED = "split", "pruned", "solved", "open", "searched"
+_OUTCOMES = {
+    tree_trace.SPLIT: SPLIT, tree_trace.PRUNED: PRUNED, tree_trace.TIGHT: SOLVED, tree_trace.LEAF: SOLVED,
+    tree_trace.SEARCHED: SEARCHED, tree_trace.GIVEN: OPEN,
+}
 
 
 @dataclass(frozen=True)
@@ -31,7 +37,9 @@ class TracedNode:
     """One node: where it hangs, how it ended, and what was known when it had been looked at (original units).
 
     ``parent`` is -1 for the root; ``group`` and ``sign`` say what was decided to get here. A node is pruned by its
-    bound, solved (its relaxed point, or its one sign pattern, is a model), split, or left open by the limit.
+    bound, solved (its relaxed point, or its one sign pattern, is a model), split, or left open by the limit. In a
+    recorded trace ``by`` names the relaxation that closed it, and compiled code may have searched a whole subtree of
+    ``nodes`` nodes.
     """
 
     parent: int
@@ -43,6 +51,8 @@ class TracedNode:
     objective: float
     lower_bound: float
     seconds: float
+    by: str = ""
+    nodes: int = 1
 
 
 def trace_search(instance: Instance, *, relaxation: Any = "active-set", branching: Any = "strong", signs: Any = None,
@@ -64,6 +74,31 @@ def trace_search(instance: Instance, *, relaxation: Any = "active-set", branchin
         relaxed = solve_pattern(reduction, root).v  # undecided groups without constraint
         start = plain_incumbent(reduction, root, [round_to_signs(relaxed, reduction.labels, root)], relaxed)
         return tuple(_nodes(explorer, start, root, reduction.scale, best_first, node_limit))
+
+
+def recorded_nodes(trace: SearchTrace) -> tuple[TracedNode, ...]:
+    """Return the nodes of a recorded search: of its last start, if it was started again with another bound.
+
+    A subtree that was given to the compiled search is one node with the first of its searches.
+    """
+    first = max((i for i, row in enumerate(trace.rows) if row.parent < 0), default=0)
+    nodes: list[TracedNode] = []
+    place: dict[int, int] = {}
+    for i, row in enumerate(trace.rows[first:], first):
+        above = trace.rows[row.parent] if row.parent >= first else None
+        outcome = _OUTCOMES[row.decision]
+        if above is not None and above.signs == row.signs and nodes[place[row.parent]].outcome == OPEN:
+            place[i] = place[row.parent]
+            nodes[place[i]] = replace(nodes[place[i]], outcome=outcome, by=row.by, nodes=row.nodes, bound=row.bound)
+            continue
+        decided = [] if above is None else [k for k in range(len(row.signs)) if row.signs[k] != above.signs[k]]
+        group, sign = (decided[-1], 1 if row.signs[decided[-1]] == "+" else -1) if decided else (-1, 0)
+        place[i] = len(nodes)
+        nodes.append(TracedNode(
+            -1 if above is None else place[row.parent], row.depth, group, sign, outcome, row.bound, row.objective,
+            row.bound, row.seconds, row.by, row.nodes,
+        ))
+    return tuple(nodes)
 
 
 def _nodes(explorer: GenericExplorer, best: Incumbent, root: SignPattern, scale: float, best_first: bool,

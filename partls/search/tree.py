@@ -17,6 +17,7 @@ from partls.search.open_bounds import certified_bound, close_certified
 from partls.search.plan import SearchPlan
 from partls.search.state import TreeState
 from partls.search.task import Outcome
+from partls.tree_trace import SearchTrace
 
 logger = logging.getLogger("partls")
 
@@ -26,6 +27,7 @@ class TreeSearch:
 
     def __init__(self, problem: SearchProblem, explorers: Explorers, plan: SearchPlan, incumbent: Incumbent,
                  distance: float = 1.0) -> None:
+        self._tracing = problem.tracing
         self._plan, self._reduction, self._distance = plan, problem.instance.reduction, distance
         self._state = TreeState(plan, problem.tolerances, incumbent)
         self._bound = NodeBound(problem, explorers, best_first=plan.best_first)
@@ -57,7 +59,11 @@ class TreeSearch:
             state.proved = max(state.proved, certified_bound(state, self._bound.explorers.safe_bound, deadline))
             self._save(now=True)
             progress.finish(state.n_nodes, len(state.open), *self._in_original_units(state.proved))
-        return Outcome(state.incumbent, state.proved, self._limits.reached, state.counts, distance=self._distance)
+        trace = SearchTrace.of(state.records, self._reduction.names, self._reduction.scale)
+        return Outcome(
+            state.incumbent, state.proved, self._limits.reached, state.counts, distance=self._distance,
+            trace=trace if self._tracing else (),
+        )
 
     def _start_over(self, contradiction: Contradiction) -> None:
         """Search again from the root by factorisation, after a relaxation has turned out to be unsound."""

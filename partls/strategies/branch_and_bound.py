@@ -23,7 +23,7 @@ from partls.explore.incumbents import (
 from partls.explore.subtree import Incumbent, Tolerances, round_to_signs
 from partls.parallel.make_pool import checked_executor
 from partls.result import Status
-from partls.runtime.options import chosen, nonnegative, writable
+from partls.runtime.options import chosen, flag, nonnegative, writable
 from partls.search.checkpoint import Checkpoint
 from partls.search.plan import SearchPlan
 from partls.search.task import Outcome, SearchTask
@@ -84,6 +84,7 @@ class BranchAndBound(Strategy):
         None, "Bounds the memory of best-first search: with more open subtrees than this, the search goes on "
         "depth-first.",
     )
+    trace: bool = option(False, "Keep a row per node in Result.trace: its signs, bounds and decision; see SearchTrace.")
     backend: str = backend_option()
     solver: str | None = solver_option()
 
@@ -95,6 +96,7 @@ class BranchAndBound(Strategy):
         nonnegative("checkpoint_interval", self.checkpoint_interval)
         writable("checkpoint", self.checkpoint)
         branching_rule(self.branching)
+        flag("trace", self.trace)
         checked_backend(self.backend, self.solver)
         _ = self.bound_by
         checked_executor(self.executor)
@@ -144,7 +146,9 @@ class BranchAndBound(Strategy):
         native = _uses_kernel(relaxation) and kernel_applies(grouped)
         unlimited = not isinstance(relaxation, Policy) and task.time_limit is None and self.node_limit is None
         incumbent = _first_incumbent(grouped, task, tolerances, native=native, unlimited=unlimited)
-        problem = SearchProblem(task.instance, relaxation, branching_rule(self.branching), tolerances, incumbent.value)
+        problem = SearchProblem(
+            task.instance, relaxation, branching_rule(self.branching), tolerances, incumbent.value, tracing=self.trace
+        )
         tree = TreeSearch(problem, problem.explorers(grouped), plan, incumbent, grouped.distance)
         if plan.checkpoint is not None and (state := plan.checkpoint.load(task.root)) is not None:
             tree.resume(state, solve_pattern(reduction, state.signs))

@@ -23,7 +23,7 @@ def price_of(relaxation: Relaxation, instance: Instance) -> Price:
         price: Price = own(instance)
         return price
     columns = max(instance.reduction.n_columns, 1)
-    measured = MEASURED.get(relaxation.name)
+    measured = MEASURED.get(getattr(relaxation, "priced_as", relaxation.name))
     if measured is None:
         members = getattr(relaxation, "members", None)
         if members:
