@@ -4,8 +4,8 @@
 table that the policies read, ``relaxations/policies/measured_prices.py``. ``... check`` measures again on other
 problems, at other numbers of columns, too, and lists each price that is more than a factor of 3 away.
 
-Processor time of one thread. What takes longer than ``--limit`` seconds in all is not measured at larger sizes, but
-extrapolated from the two largest sizes that were.
+Processor time of one thread. What would take longer than ``--limit`` seconds is not measured, but extrapolated
+from the two sizes before.
 """
 
 from __future__ import annotations
@@ -89,10 +89,12 @@ def table(limit: float) -> dict[str, tuple[tuple[float, ...], tuple[float, ...]]
     for name, relaxation in members().items():
         prices: list[Price] = []
         for columns in COLUMNS:
-            if len(prices) > 1 and (prices[-1].of(_NODES) > limit):
-                ratio = [prices[-1].prepare / prices[-2].prepare, prices[-1].bound / prices[-2].bound]
-                prices.append(Price(prices[-1].prepare * ratio[0], prices[-1].bound * ratio[1]))
-                continue
+            if len(prices) > 1:
+                last, before = prices[-1], prices[-2]
+                following = Price(last.prepare, last.bound**2 / before.bound)
+                if following.of(_NODES) > limit:
+                    prices.append(following)
+                    continue
             runs = [measured(relaxation, problem(columns, seed)) for seed in ((0, 1, 2) if columns < 160 else (1,))]
             prices.append(Price(
                 float(np.median([run.prepare for run in runs])), float(np.median([run.bound for run in runs]))

@@ -12,13 +12,15 @@ import numpy as np
 
 from formulations.errors import InvalidInput
 from formulations.instance import Instance
-from relaxations.policies.node import SPLIT, BoundBy, Decision, PolicyNode, SearchBy
+from relaxations.active_set import ActiveSetRelaxation
+from relaxations.policies.node import SPLIT, BoundBy, Decision, PolicyNode, SearchBy, TryBy, trial_nodes
 from relaxations.policies.policy import Policy
 from relaxations.price import Price
 from relaxations.protocol import Relaxation
 from relaxations.registry import as_relaxation
 
 _LEAST = 1e-9  # seconds: no bound is for nothing
+_SPLITS = 2.0  # times the price of the cheapest other bound: what a subtree must be estimated at to be split further
 
 
 @dataclass(frozen=True)
@@ -30,8 +32,11 @@ class Adaptive(Policy):
     ``V(u) = work + 2 (1 - p(u)) V(u - 1)``, and what another member saves, ``2 p V(u - 1)`` per bound. The one that
     saves most for its cost is asked, if that is more than its cost. Now and then another is tried, drawn by ``seed``
     and so rarely that trying takes about ``explore`` of the work. Costs are prices: the clock is not read, and the
-    same seed gives the same search. A subtree whose patterns, all of them, cost the cheapest member less than one bound
-    of any other is searched by the cheapest member alone.
+    same seed gives the same search.
+
+    Where the cheapest member is "active-set", its compiled search first tries each subtree. If much is left, the member
+    is asked whose rate of closing, times the estimated size of the rest, exceeds its price most; if there is none, the
+    compiled search keeps the subtree.
     """
 
     relaxations: Sequence[Relaxation | str]
@@ -90,8 +95,12 @@ class _Learner:
             self._costs = [max(node.price(member).bound, _LEAST) for member in self._members]
             self._order = sorted(range(len(self._members)), key=lambda i: self._costs[i])
         cheapest = self._order[0]
+        if len(self._order) == 1:
+            return SearchBy(self._members[cheapest])
+        if isinstance(self._members[cheapest], ActiveSetRelaxation):
+            return self._among_subtrees(node)
         if node.bound_by(self._members[cheapest]) is None:
-            return self._at_first(cheapest, node)
+            return BoundBy(self._members[cheapest])
         if len(node.bounds) > 1:
             return SPLIT
         choice = self._choose(node.undecided, node.bounds[0].status.trusted)
@@ -107,12 +116,20 @@ class _Learner:
                 closes = bound.status.trusted and bound.value >= node.cutoff
                 self._rates[i].learn(node.undecided, closes)
 
-    def _at_first(self, cheapest: int, node: PolicyNode) -> Decision:
-        """Ask the cheapest member; give it the subtree where all of its patterns cost less than any other bound."""
-        others = [self._costs[i] for i in self._order[1:]]
-        if not others or 2.0 ** (node.undecided + 1) * self._costs[cheapest] <= min(others):
-            return SearchBy(self._members[cheapest])
-        return BoundBy(self._members[cheapest])
+    def _among_subtrees(self, node: PolicyNode) -> Decision:
+        """Try the cheapest search; where it leaves much, ask the member that saves most for its price, or split."""
+        cheapest, others = self._members[self._order[0]], self._order[1:]
+        least = node.price(cheapest).bound or _LEAST
+        worth = {i: node.price(self._members[i]).of(1) / least for i in others}
+        if node.trial is None:
+            return TryBy(cheapest, trial_nodes(min(worth.values()), again=bool(node.asked)))
+        if node.bounds:
+            return SPLIT if node.estimate > _SPLITS * min(worth.values()) else SearchBy(cheapest)
+        saved = {i: self._rates[i].at(node.undecided, self._rates[i].overall()) * node.estimate for i in others}
+        best = max(others, key=lambda i: saved[i] / worth[i])
+        if saved[best] > worth[best] or self._rng.random() < self._explore * node.estimate / worth[best]:
+            return BoundBy(self._members[best])
+        return SearchBy(cheapest)
 
     def _choose(self, undecided: int, answered: bool) -> int | None:
         """Return the member that saves most for its cost, one to try, or None; one in any case without an answer."""

@@ -9,16 +9,15 @@ from math import inf, log2
 
 from formulations.errors import InvalidInput
 from relaxations.active_set import ActiveSetRelaxation
-from relaxations.policies.node import SPLIT, BoundBy, Decision, PolicyNode, SearchBy, TryBy
+from relaxations.policies.node import SPLIT, BoundBy, Decision, PolicyNode, SearchBy, TryBy, trial_nodes
 from relaxations.policies.policy import Policy, constant
 from relaxations.price import Price
 from relaxations.protocol import Relaxation
 from relaxations.registry import as_relaxation
 
-_TRIAL = 0.1  # of the price of a strong bound: what a trial of the cheap search may cost
-_LARGEST_TRIAL = 10_000_000  # nodes
 _PAYS = 3.0  # a subtree must be estimated at so many times the price of a strong bound
-_HELPS = 0.3  # share of the gap: a strong bound that closes less is not asked again below
+_PAYS_ANYWAY = 10.0  # the same below a strong bound that has closed little: a tenth of the cheap search at most is lost
+_HELPS = 0.3  # share of the gap that a strong bound must close
 
 
 @dataclass(frozen=True)
@@ -77,13 +76,14 @@ class CheapThenStrong(Policy):
                 return BoundBy(cheap)
             much = not bound.status.trusted or self._levels_left(node) > log2(max(self._worth(node), 1e-300))
             return BoundBy(strong) if strongly is None and much else SPLIT
-        if strongly is not None:
-            return SPLIT if self._helped(node, strongly.value) else SearchBy(cheap)
         worth = self._worth(node)
         if node.trial is None:
-            return TryBy(cheap, int(min(_TRIAL * worth, _LARGEST_TRIAL)))
+            return TryBy(cheap, trial_nodes(worth, again=strong in node))
         wide = node.cutoff == inf or node.cutoff - node.value > self.gap * abs(node.cutoff)
-        return BoundBy(strong) if wide and _estimate(node) > _PAYS * worth else SearchBy(cheap)
+        helps = node.gap_closed > _HELPS if strongly is not None or strong in node else True
+        if not wide or node.estimate <= (_PAYS if helps else _PAYS_ANYWAY) * worth:
+            return SearchBy(cheap)
+        return BoundBy(strong) if strongly is None else SPLIT
 
     def _worth(self, node: PolicyNode) -> float:
         """Return how many nodes of the cheap search cost as much as one strong bound."""
@@ -98,23 +98,3 @@ class CheapThenStrong(Policy):
         if node.cutoff < inf and gap <= self.gap * abs(node.cutoff):
             return 0.0
         return min(float(node.undecided), gap / rise) if 0 < rise < inf else float(node.undecided)
-
-    def _helped(self, node: PolicyNode, value: float) -> bool:
-        """Return whether a strong bound has closed a fair share of the gap that the cheap search sees."""
-        lowest = min((bound for _, bound in node.trial.open), default=node.value) if node.trial else node.value
-        return value - lowest >= _HELPS * (node.cutoff - lowest)
-
-
-def _estimate(node: PolicyNode) -> float:
-    """Return how many nodes of the cheap search are left: two for each level at each open node, multiplied."""
-    assert node.trial is not None
-    opened = [(len(signs) - len(signs.undecided), bound) for signs, bound in node.trial.open]
-    top, deepest = min(opened), max(opened)
-    rise = (deepest[1] - top[1]) / max(deepest[0] - top[0], 1)
-    nodes = 0.0
-    for depth, bound in opened:
-        levels = float(len(node.signs) - depth)
-        if rise > 0:
-            levels = min(levels, max(node.cutoff - bound, 0.0) / rise)
-        nodes += 2.0**levels
-    return nodes

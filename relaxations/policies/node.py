@@ -137,6 +137,37 @@ class PolicyNode:
         """Return the decision of a member: of a policy its own, of any other relaxation ``SearchBy`` it."""
         return self.members.follow(member, self)
 
+    def __contains__(self, relaxation: Relaxation | str) -> bool:
+        """Return whether a member was asked at this node or an ancestor."""
+        return self.members.label(relaxation) in self.asked
+
+    @property
+    def estimate(self) -> float:
+        """Nodes that the search of the last trial has left, estimated; infinity without a trial.
+
+        At each open node the gap to the cutoff, divided by the mean rise of the bound per decided group, is the number
+        of levels below, and a level doubles the nodes.
+        """
+        if self.trial is None:
+            return inf
+        opened = [(len(signs) - len(signs.undecided), bound) for signs, bound in self.trial.open]
+        top, deepest = min(opened), max(opened)
+        rise = (deepest[1] - top[1]) / max(deepest[0] - top[0], 1)
+        nodes = 0.0
+        for depth, bound in opened:
+            levels = float(len(self.signs) - depth)
+            if rise > 0:
+                levels = min(levels, max(self.cutoff - bound, 0.0) / rise)
+            nodes += 2.0**levels
+        return nodes
+
+    @property
+    def gap_closed(self) -> float:
+        """Share of the gap between the lowest bound of the last trial and the cutoff that other bounds have closed."""
+        lowest = min((bound for _, bound in self.trial.open), default=self.value) if self.trial else self.value
+        gap = self.cutoff - lowest
+        return max(self.value - lowest, 0.0) / gap if 0 < gap < inf else 0.0
+
     def with_bound(self, member: str, bound: Bound) -> PolicyNode:
         """Return the node with one more bound."""
         return replace(
@@ -154,3 +185,14 @@ class Decider(Protocol):
     def decide(self, node: PolicyNode) -> Decision:
         """Return what to do next at a node that no bound has closed yet."""
         ...
+
+
+_SHARE, _LEAST, _MOST = 0.1, 64, 10_000_000  # of what a strong bound is worth; nodes
+
+
+def trial_nodes(worth: float, *, again: bool) -> int:
+    """Return the nodes of a trial before a bound that is worth so many: a tenth of them.
+
+    The first trial on the way down has enough nodes to finish small trees, whatever the bound is worth.
+    """
+    return int(min(max(_SHARE * worth, 1 if again else _LEAST), _MOST))
