@@ -79,7 +79,7 @@ def failing(bound: Bound, signs: SignPattern) -> Bound:
 
 
 def sometimes_failing(bound: Bound, signs: SignPattern) -> Bound:
-    return failing(bound, signs) if len(signs.undecided) % 2 else bound
+    return bound if len(signs.undecided) % 2 else failing(bound, signs)
 
 
 def below_the_root(fault: Fault) -> Fault:

@@ -104,7 +104,8 @@ def test_a_trace_is_a_table_and_two_data_frames() -> None:
     assert f"{result.n_nodes} nodes" in told
 
 
-def test_a_failed_bound_is_in_the_trace() -> None:
+def test_a_failed_bound_is_in_the_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("relaxations.policies.node._LEAST", 1)
     policy = CheapThenStrong("active-set", Broken(), break_even=1, prices={"broken": Price(0.0, 1e-9)})
     _, trace = traced(policy)
     failed = [bound for row in trace.rows for bound in row.bounds if bound.relaxation == "broken"]

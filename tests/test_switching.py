@@ -370,7 +370,6 @@ def test_a_strong_bound_shrinks_the_tree(short_trials: None) -> None:
         check(result, case, oracle)
         nodes[share] = result.n_nodes
         assert (result.counts.get("closed by exact", 0) > 0) == (share > 0)
-        assert share or result.counts["bounds by exact"] == 1  # it closed nothing, and is not asked again
     assert nodes[1.0] < nodes[0.98]
 
 
@@ -416,12 +415,14 @@ def test_adaptive_asks_what_it_has_seen_to_pay(closes: int, milliseconds: float,
     assert asked[0] <= len(strong.asked) / len(nodes) <= asked[1]
 
 
-def test_adaptive_is_the_same_in_every_run_and_for_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_adaptive_is_the_same_in_every_run_and_for_any_number_of_threads(
+    monkeypatch: pytest.MonkeyPatch, short_trials: None
+) -> None:
     """A clock that jumps changes nothing, a seed does."""
     case, _ = tree(0)
 
     def run(seed: int, n_jobs: int) -> tuple[dict[str, int], list[SignPattern]]:
-        strong = Exact(0.99, milliseconds=0.05)
+        strong = Exact(0.9, milliseconds=0.1)
         policy = Adaptive(["active-set", strong], seed=seed, explore=0.5)
         return dict(solved(case, policy, n_jobs=n_jobs).counts), strong.asked
 
@@ -480,7 +481,7 @@ class NotShared:
 def test_no_bounder_is_shared_between_threads() -> None:
     relaxation = NotShared()
     case, oracle = tree(1)
-    result = solved(case, relaxation, n_jobs=3)
+    result = solved(case, relaxation, n_jobs=3, branching="max-violation")
     check(result, case, oracle)
     assert len(set(relaxation.in_use)) > 1
     assert not any(key.startswith("failed") for key in result.counts)
@@ -514,7 +515,7 @@ def test_a_failing_member_does_not_cost_the_others_bound() -> None:
         assert backed.value == pytest.approx(expected)
 
 
-def test_a_member_that_cannot_be_prepared_is_tried_once_and_counted() -> None:
+def test_a_member_that_cannot_be_prepared_is_tried_once_and_counted(short_trials: None) -> None:
     broken = Unprepared()
     case, oracle = tree(0)
     result = solved(case, CheapThenStrong("active-set", broken, break_even=1))
@@ -588,7 +589,7 @@ def test_a_feasible_point_above_its_bound_closes_nothing(no_luck: None) -> None:
     assert result.n_nodes > 1
 
 
-def test_children_tried_for_branching_do_not_ask_the_relaxation() -> None:
+def test_children_tried_for_branching_do_not_ask_the_relaxation(short_trials: None) -> None:
     case, oracle = tree(0)
     strong = Exact(share=0.9)
     policy = ByDepth(CheapThenStrong("active-set", strong, gap=0.0, break_even=0), "active-set", depth=8)

@@ -48,11 +48,11 @@ class GenericExplorer:
     """
 
     def __init__(self, reduction: Reduction, prepare: Callable[[], Bounder], rule: BranchingRule,
-                 tolerances: Tolerances, name: str = "", *, tracing: bool = False) -> None:
+                 tolerances: Tolerances, name: str = "", *, tracing: bool = False, fixes: bool = True) -> None:
         self._reduction = reduction
         self._prepare = prepare
         self._name = name
-        self._tracing = tracing
+        self._tracing, self._fixes = tracing, fixes
         self._rule = rule
         self._tolerances = tolerances
         self._safe = SafeBound(reduction)
@@ -108,7 +108,7 @@ class GenericExplorer:
         elif below and below[0].search != node.search:
             decision, by = GIVEN, below[0].search
         elif below:
-            group = next(k for k in node.signs.undecided if below[0].signs[k])
+            group = next(k for k in node.signs.undecided if below[0].signs[k] != below[1].signs[k])
         out.records.append(NodeRecord(
             node.signs, node.origin, decision, by, group, value, out.best.value, out.counts["nodes"] - before,
             0, time.perf_counter() - began, bounds,
@@ -129,11 +129,16 @@ class GenericExplorer:
             return []
         if node.signs.is_complete:
             return self._settle(node, claim.value, out)
-        k = self._branch_group(node, v, out.counts)
+        branch = self._branch(node, v, out)
+        if branch is None:
+            return []
+        signs, k = branch
+        if k is None:
+            return self._settle(replace(node, signs=signs), claim.value, out)
         first = 1 if v is None or v[self._reduction.labels == k].sum() >= 0 else -1
         out.counts["nodes"] += 1
-        signs = [node.signs.fix(k, sign) for sign in (-first, first)]
-        return [replace(node, signs=child, bound=claim.value, doubtful=False, origin=node.signs) for child in signs]
+        below = replace(node, bound=claim.value, doubtful=False, origin=node.signs)
+        return [replace(below, signs=signs.fix(k, sign)) for sign in (-first, first)]
 
     def _closed_or_claimed(self, node: Subtree, bound: Bound, out: Exploration) -> tuple[_Claim | None, Floats | None]:
         """Return (claim, point) of a bounded node; the claim is None if the bound or the rounded point closes it."""
@@ -220,17 +225,42 @@ class GenericExplorer:
             return None
         return v if np.isfinite(v).all() else None
 
-    def _branch_group(self, node: Subtree, v: Floats | None, counts: Counter[str]) -> int:
-        undecided = list(node.signs.undecided)
-        if v is None:
-            return undecided[0]
+    def _branch(self, node: Subtree, v: Floats | None, out: Exploration) -> tuple[SignPattern, int | None] | None:
+        """Return (signs, group to split next), the signs being those of the node and those that trials have fixed.
+
+        A child tried for branching whose bound reaches the cutoff is closed, and fixes the other sign without a node
+        of its own, as in the compiled search. The group is None if none is left to split. If both children of a group
+        are closed, the node is, and None is returned.
+        """
+        signs, tried = node.signs, dict[tuple[int, int], float]()
+        while signs.undecided:
+            undecided = list(signs.undecided)
+            if v is None:
+                return signs, undecided[0]
+            k = self._choose(signs, undecided, v, tried, out)
+            for (group, sign), value in tried.items():
+                if signs[group] == 0 and self._fixes and self._closes(value, out):
+                    close(value, out, "prunes", "active-set", node=False)
+                    if self._closes(tried.get((group, -sign), -inf), out):
+                        close(tried[group, -sign], out, "prunes", "active-set")
+                        return None
+                    signs = signs.fix(group, -sign)
+            if signs[k] == 0:
+                return signs, k
+        return signs, None
+
+    def _choose(self, signs: SignPattern, undecided: list[int], v: Floats, tried: dict[tuple[int, int], float],
+                out: Exploration) -> int:
+        """Return the group that the branching rule chooses; keep the bounds of the children it tries."""
         labels, tolerance = self._reduction.labels, _ROUNDED_TO_ZERO * float(np.linalg.norm(self._reduction.z))
-        nu = violations(v, labels, len(node.signs), tolerance)
+        nu = violations(v, labels, len(signs), tolerance)
         violated = [k for k in undecided if nu[k] > 0] or undecided
 
         def try_child(k: int, sign: int) -> float:
-            counts["trials"] += 1
-            return self._trial_bounder.bound(node.signs.fix(k, sign)).value / self._reduction.scale
+            if (k, sign) not in tried:
+                out.counts["trials"] += 1
+                tried[k, sign] = self._trial_bounder.bound(signs.fix(k, sign)).value / self._reduction.scale
+            return tried[k, sign]
 
         return self._rule.choose(violated, v, labels, try_child)
 
@@ -268,11 +298,11 @@ class GenericExplorer:
         return self._safe.value(v, column_signs, max(upper, solution.value)), solution
 
 
-def close(value: float, out: Exploration, how: str, source: str) -> list[Subtree]:
-    """Close a node at its safe value; ``source`` is what proved it."""
-    out.counts["nodes"] += 1
+def close(value: float, out: Exploration, how: str, source: str, *, node: bool = True) -> list[Subtree]:
+    """Close a box at its safe value; ``source`` is what proved it. A child tried for branching is no ``node``."""
+    out.counts["nodes"] += node
     out.counts[how] += 1
-    out.closing = _HOW[how], source, value
+    out.closing = (_HOW[how], source, value) if node else None
     out.counts[f"closed by {source}"] += 1
     out.closed = min(out.closed, value)
     return []

@@ -69,7 +69,7 @@ def trace_search(instance: Instance, *, relaxation: Any = "active-set", branchin
     bound = named(relaxation) if isinstance(relaxation, str) else relaxation
     native = isinstance(bound, ActiveSetRelaxation)
     bounder = OrthogonalBounder(reduction) if native else bound.prepare(instance)
-    explorer = GenericExplorer(reduction, lambda: bounder, branching_rule(branching), tolerances)
+    explorer = GenericExplorer(reduction, lambda: bounder, branching_rule(branching), tolerances, fixes=False)
     with single_threaded_blas():
         relaxed = solve_pattern(reduction, root).v  # undecided groups without constraint
         start = plain_incumbent(reduction, root, [round_to_signs(relaxed, reduction.labels, root)], relaxed)
