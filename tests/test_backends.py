@@ -68,21 +68,22 @@ def check_patterns(case: Tiny, solver: str | None) -> None:
         truth = np.array([truths.pop(tuple(pattern)) for pattern in block.patterns.tolist()])
         assert (block.values * reduction.scale >= truth * (1 - 1e-9) - VANISHING * size).all()
         assert (block.certified * reduction.scale <= truth * (1 + 1e-9) + VANISHING * size).all()
-        near = pytest.approx(truth, rel=QUADRATIC_PROGRAM, abs=1e-5 * size + 1e-6 * reduction.scale)
-        assert block.values * reduction.scale == near
+        answered = np.isfinite(block.values)  # a solver may give a pattern up: it is solved again below
+        near = pytest.approx(truth[answered], rel=QUADRATIC_PROGRAM, abs=1e-5 * size + 1e-6 * reduction.scale)
+        assert block.values[answered] * reduction.scale == near
         conic.confirm(block)
         assert (block.values * reduction.scale).tolist() == [same_optimum(value, case.weighted_y) for value in truth]
     assert not truths
 
 
-@settings(max_examples=20)
+@settings(max_examples=80)
 @given(instances())
 def test_every_pattern_has_the_same_optimum_through_cvxpy(case: Tiny) -> None:
     check_patterns(case, None)
 
 
 @pytest.mark.slow
-@settings(max_examples=500)
+@settings(max_examples=3000)
 @given(instances())
 def test_every_pattern_has_the_same_optimum_through_cvxpy_on_many_problems(case: Tiny) -> None:
     check_patterns(case, None)
@@ -93,7 +94,7 @@ def test_every_pattern_has_the_same_optimum_on_hard_families(family: str) -> Non
     check_patterns(FAMILIES[family](2), "SCS" if family == "correlated" else None)
 
 
-@settings(max_examples=20)
+@settings(max_examples=80)
 @given(instances())
 def test_enumeration_finds_and_proves_the_same_optimum(case: Tiny) -> None:
     oracle = brute_force(case.X, case.y, case.labels, **case.options)
@@ -118,7 +119,7 @@ def test_the_best_of_all_solutions_are_the_same() -> None:
 # Branch and bound, node by node
 
 
-@settings(max_examples=12)
+@settings(max_examples=50)
 @given(instances())
 def test_nodes_have_the_same_bound(case: Tiny) -> None:
     instance = instance_of(case)
@@ -131,7 +132,7 @@ def test_nodes_have_the_same_bound(case: Tiny) -> None:
         assert theirs.value <= mine.estimate * (1 + 1e-9) + VANISHING * size
 
 
-@settings(max_examples=12)
+@settings(max_examples=50)
 @given(instances())
 def test_branch_and_bound_finds_and_proves_the_same_optimum(case: Tiny) -> None:
     oracle = brute_force(case.X, case.y, case.labels, **case.options).objective
