@@ -1122,3 +1122,15 @@ def test_help_keeps_to_80_columns_and_cuts_nothing(command: list[str], monkeypat
     lines = run(*command).stdout.splitlines()
     assert max(map(len, lines)) <= 80
     assert not [line for line in lines if line.endswith("...") and "Usage:" not in line]
+
+
+@pytest.mark.parametrize("method", ["bnb", "enumerate"])
+def test_a_fit_through_cvxpy_is_the_same(method: str, folder: Path) -> None:
+    compiled = document(*FIT, "--method", method)
+    conic = document(*FIT, "--method", method, "--backend", "cvxpy", "--solver", "CLARABEL", "--out", f"{method}.json")
+    assert conic["objective"] == pytest.approx(compiled["objective"], rel=1e-9)
+    assert '"solver": "CLARABEL"' in Path(f"{method}.json").read_text(encoding="utf-8")
+    assert "Solver for backend=" in " ".join(run("fit", "--help").stdout.replace("│", " ").split())
+    assert message(*FIT, "--solver", "SCS") == "error: --solver needs --backend cvxpy\n"
+    assert "is not installed; CVXPY has" in message(*FIT, "--backend", "cvxpy", "--solver", "NOSUCH")
+    assert "--backend gpu is not one of kernel, cvxpy" in message(*FIT, "--backend", "gpu")

@@ -41,6 +41,8 @@ from partls.result import PROVEN, Result, Status
 from partls.runtime.options import chosen, nonnegative, thread_count
 from partls.runtime.progress import working
 from partls.strategies.branch_and_bound import BranchAndBound
+from partls.strategies.choose import STRATEGIES
+from partls.strategies.option import BACKENDS, checked_backend, help_of
 from partls.strategies.strategy import Strategy
 
 if TYPE_CHECKING:
@@ -59,6 +61,10 @@ def _relaxations() -> list[str]:
     return list(SEARCHABLE)
 
 
+def _backends() -> list[str]:
+    return list(BACKENDS)
+
+
 _CERTAINTY = 30.0  # seconds at most for the certainty of the signs on the page
 TimeLimit = Annotated[float | None, typer.Option(metavar="SECONDS", help="Then the best model so far is returned.")]
 Jobs = Annotated[int, typer.Option("--n-jobs", metavar="N", help="Threads; -1 is one per core.")]
@@ -74,6 +80,10 @@ class Search:
     relaxation: Annotated[
         str, typer.Option(metavar="NAME", help="Lower bound of branch and bound.", autocompletion=_relaxations)
     ] = BranchAndBound.relaxation
+    backend: Annotated[
+        str, typer.Option(metavar="NAME", help=help_of(BranchAndBound, "backend"), autocompletion=_backends)
+    ] = BranchAndBound.backend
+    solver: Annotated[str | None, typer.Option(metavar="NAME", help=help_of(BranchAndBound, "solver"))] = None
     signs: known_signs.Signs = None
     presolve: Annotated[
         bool, typer.Option(help="Settle before the search what needs none, such as arbitrary signs.")
@@ -90,16 +100,22 @@ class Search:
         str | None, typer.Option(metavar="ADDRESS", help="Fold and search on a Dask cluster, e.g. tcp://host:8786.")
     ] = None
 
-    def strategy(self) -> str | Strategy:
-        """Return the strategy: its name, or branch and bound with its options."""
+    def strategy(self) -> Strategy:
+        """Return the strategy with its options."""
         if self.method in ("auto", "bnb"):
-            return BranchAndBound(relaxation=self.relaxation, checkpoint=self.checkpoint)
-        return self.method
+            return BranchAndBound(
+                relaxation=self.relaxation, checkpoint=self.checkpoint, backend=self.backend, solver=self.solver
+            )
+        own: Strategy = STRATEGIES[self.method](backend=self.backend, solver=self.solver)
+        return own
 
     def check(self) -> None:
         """Refuse what cannot be meant, before the rows are read."""
         chosen("method", self.method, _methods())
         chosen("relaxation", self.relaxation, _relaxations())
+        if self.solver is not None and self.backend != "cvxpy":
+            raise InvalidInput("--solver needs --backend cvxpy")
+        checked_backend(self.backend, self.solver)
         nonnegative("time_limit", self.time_limit)
         nonnegative("gap", self.gap)
         thread_count(self.n_jobs)

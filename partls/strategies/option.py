@@ -65,3 +65,8 @@ def option_of(strategy: Any, name: str) -> Field[Any]:
     """Return the field of an option: its default and its description, for the command line."""
     (found,) = (one for one in fields(strategy) if one.name == name)
     return found
+
+
+def help_of(strategy: Any, name: str) -> str:
+    """Return the description of an option as the command line shows it: plain text in one line."""
+    return str(option_of(strategy, name).metadata["description"]).replace("``", "")
