@@ -50,13 +50,13 @@ class Problem:
 
     @property
     def weighted_y(self) -> Floats:
-        """The target as the objective counts it: what an optimum is small or large against."""
+        """The target as the objective counts it, which says whether an optimum is small or large."""
         weights = self.options.get("sample_weight")
         return self.y if weights is None else self.y * np.sqrt(weights)
 
     @property
     def size(self) -> float:
-        """The squared norm of the target: what rounding is measured against."""
+        """The squared norm of the weighted target, which rounding is measured against."""
         return float(np.square(self.weighted_y).sum())
 
     @property
