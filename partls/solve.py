@@ -200,8 +200,10 @@ def _solved(task: SearchTask, strategy: Strategy, *, settle: bool) -> Result:
         return result if settle else replace(result, presolve=None)
     settled_first = Presolved.of(task.instance, task.root, in_parts=can_run_by_parts(strategy))
     result, paid = _searched(task, settled_first, strategy)
+    if not result.presolve or task.is_over():
+        return result
     negligible = max(OPTIMAL_GAP * result.objective, ABSOLUTE_TOLERANCE * target_size(task.instance))
-    if paid <= _SHARE * negligible or task.is_over():
+    if paid <= _SHARE * negligible:
         return result
     again, _ = _searched(task, whole, strategy)
     return again if again.objective < result.objective or again.gap < result.gap else result
@@ -209,14 +211,17 @@ def _solved(task: SearchTask, strategy: Strategy, *, settle: bool) -> Result:
 
 def _searched(task: SearchTask, problem: Presolved, strategy: Strategy) -> tuple[Result, float]:
     """Run the strategy on what is left of the problem, say what was proved of the whole, and what exact signs cost."""
-    left = replace(task, instance=problem.instance, root=problem.root, start=problem.inside(task.start))
+    left = task
+    if problem.report:
+        left = replace(task, instance=problem.instance, root=problem.root, start=problem.inside(task.start))
     found = strategy.run(left) if problem.parts is None else run_by_parts(strategy, left, problem.parts)
     answer, limit = _settled(left, strategy, found)
     instance, objective, coef, intercept = task.instance, answer.objective, answer.coef, answer.intercept
     if problem.report:
         coef, intercept = problem.restored(coef, intercept)
         objective = instance.objective(coef, intercept)
-    lower_bound, status = min(answer.lower_bound, objective), limit or Status.HEURISTIC
+    margin = problem.margin * problem.instance.reduction.scale
+    lower_bound, status = max(min(answer.lower_bound - margin, objective), 0.0), limit or Status.HEURISTIC
     if strategy.proves:
         status = _status(objective, lower_bound, target_size(instance), task.gap_tol, limit)
     result = Result(

@@ -122,6 +122,28 @@ def test_a_limit_leaves_a_valid_bound_of_independent_parts() -> None:
     assert not partls.solve(X, y, groups, method="alternating", n_starts=2).presolve
 
 
+def test_columns_that_others_of_their_group_make_up_for_are_left_out() -> None:
+    rng = np.random.default_rng(3)
+    Z = rng.normal(size=(200, 80)) + 0.7 * np.repeat(rng.normal(size=(200, 20)), 4, axis=1)
+    groups = np.repeat(np.arange(20), 4)
+    totals = np.stack([Z[:, groups == k].sum(axis=1) for k in range(20)], axis=1)
+    X, labels = np.hstack([Z, totals, 2.0 * Z[:, ::4]]), [*groups, *range(20), *range(20)]
+    y = rng.normal(size=200) + 0.2 * Z @ rng.normal(size=80)
+    result, plain = partls.solve(X, y, labels), partls.solve(Z, y, groups)
+    assert len(result.presolve.redundant) == 40
+    assert str(result.presolve) == "presolve: 40 columns left out, others of the group make up for them"
+    assert result.n_nodes == plain.n_nodes < partls.solve(X, y, labels, presolve=False).n_nodes
+    assert result.objective == pytest.approx(plain.objective, rel=1e-12)
+    assert result.status is partls.Status.OPTIMAL
+    assert result.audit().passed
+    across = np.hstack([Z, -Z[:, :1]])  # the opposite of a column makes up for nothing: the two say which sign
+    assert not partls.solve(across[:, 1:], y, [*groups[1:], 0]).presolve
+    for penalty in ({"eta": 1.0}, {"ridge": 1.0}):
+        assert not partls.solve(X, y, labels, **penalty).presolve
+    with_cost = partls.solve(X, y, labels, eta=1.0, penalty="l1")
+    assert 0 < len(with_cost.presolve.redundant) < 40  # the longer of two multiples costs less
+
+
 def test_parts_that_all_but_touch_are_one() -> None:
     X, y, groups = halves(8, 4, 60)
     assert len(partls.solve(X, y, groups).presolve.parts) == 2

@@ -46,6 +46,14 @@ class Bnb(Method):
 
 
 @dataclass
+class BnbWithoutPresolve(Bnb):
+    name = "bnb_without_presolve"
+
+    def options(self) -> dict:
+        return {**super().options(), "presolve": False}
+
+
+@dataclass
 class Enumerate(Bnb):
     name = "enumerate"
 

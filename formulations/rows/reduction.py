@@ -172,6 +172,11 @@ class Reduction:
         return tuple(named[j] for j in self._columns)
 
     @property
+    def original_columns(self) -> NDArray[np.intp]:
+        """The position in the data of each column of R; M stands for the intercept."""
+        return self._columns
+
+    @property
     def strengths(self) -> Strengths:
         """The penalties of the problem."""
         return self.problem.strengths

@@ -37,11 +37,20 @@ class Parts:
     margin: float = 0.0
 
 
+def is_linked(reduction: Reduction) -> bool:
+    """Return whether one column is orthogonal to none, so that the problem is one part; False says nothing."""
+    R = reduction.R
+    if not R.size:
+        return True
+    tolerance = _ROUNDING * reduction.rounding / reduction.independence
+    return bool((np.abs(R[:, 0] @ R) > 4.0 * tolerance).all())  # norms are below two
+
+
 def independent_parts(reduction: Reduction) -> Parts | None:
     """Return the parts that a problem falls into; None if it is one."""
     labels, n = reduction.labels, reduction.n_groups
     norms = np.linalg.norm(reduction.R, axis=0) if len(reduction.R) else np.zeros(len(labels))
-    if n < 2 or not norms.all():
+    if n < 2 or not norms.all() or is_linked(reduction):
         return None
     unit = reduction.R / norms
     tolerance = _ROUNDING * reduction.rounding / reduction.independence

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
 
 from formulations.data import Floats
 from formulations.instance import Instance
 from formulations.signs import SignPattern
-from partls.presolve.arbitrary_signs import Direction, arbitrary_signs
+from partls.presolve.arbitrary_signs import Direction, arbitrary_signs, has_dependent_columns
 from partls.presolve.exact_signs import with_exact_signs
+from partls.presolve.fewer_columns import with_zeros, without_columns
 from partls.presolve.free_groups import within, without_signs
-from partls.presolve.independent_parts import Parts, independent_parts
+from partls.presolve.independent_parts import Parts, independent_parts, is_linked
+from partls.presolve.redundant_columns import redundant_columns
 from partls.presolve.report import Presolve
+
+_NOTHING = Presolve()
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +35,8 @@ class Presolved:
         The independent parts of what is left to search; None if it is one, or its signs hold together.
     report
         What was settled.
+    margin
+        What to take off a bound of what is left (its reduced units), for columns that were left out.
     """
 
     whole: Instance
@@ -36,25 +45,35 @@ class Presolved:
     root: SignPattern
     report: Presolve
     parts: Parts | None = None
+    margin: float = 0.0
     _directions: tuple[Direction, ...] = ()
+    _left_out: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, np.intp))
 
     @classmethod
     def of(cls, instance: Instance, root: SignPattern, *, in_parts: bool = False) -> Presolved:
         """Return what is left to search once every rule has been applied; on demand in independent parts."""
+        dependent = has_dependent_columns(instance.reduction)  # most are not, and a small problem takes little time
+        if not dependent and (not in_parts or is_linked(instance.reduction)):
+            return cls.nothing(instance, root)
         directions = arbitrary_signs(instance)
         freed = sorted(direction.group for direction in directions)
         left = without_signs(instance, freed)
+        redundant = redundant_columns(left.reduction)
+        left_out = left.reduction.original_columns[redundant.columns]
+        names = [left.reduction.column_names[j] for j in redundant.columns]
+        left = without_columns(left, left_out) if len(left_out) else left
         parts = independent_parts(left.reduction) if in_parts else None
-        if not directions and parts is None:
+        report = Presolve(tuple(instance.partition.names[k] for k in freed), tuple(names), _named(left, parts))
+        if not report:
             return cls.nothing(instance, root)
-        told = [] if parts is None else [tuple(left.reduction.names[k] for k in groups) for groups in parts.groups]
-        report = Presolve(tuple(instance.partition.names[k] for k in freed), tuple(told))
-        return cls(instance, root, left, within(root, instance, freed), report, parts, directions)
+        return cls(
+            instance, root, left, within(root, instance, freed), report, parts, redundant.margin, directions, left_out
+        )
 
     @classmethod
     def nothing(cls, instance: Instance, root: SignPattern) -> Presolved:
         """Return the problem as it is."""
-        return cls(instance, root, instance, root, Presolve())
+        return cls(instance, root, instance, root, _NOTHING)
 
     def inside(self, signs: SignPattern | None) -> SignPattern | None:
         """Return a pattern of the problem as one of what is left of it."""
@@ -62,6 +81,8 @@ class Presolved:
 
     def restored(self, coef: Floats, intercept: float) -> tuple[Floats, float]:
         """Return the model of the problem for one of what is left of it: the same fit, every sign exact."""
+        if len(self._left_out):
+            coef = with_zeros(coef, self.whole.n_columns, self._left_out)
         if not self._directions:
             return coef, intercept
         return with_exact_signs(self.whole, self.whole_root, self._directions, coef, intercept)
@@ -69,3 +90,9 @@ class Presolved:
     @property
     def _freed(self) -> tuple[int, ...]:
         return tuple(direction.group for direction in self._directions)
+
+
+def _named(instance: Instance, parts: Parts | None) -> tuple[tuple[str, ...], ...]:
+    """Return the names of the groups of each part."""
+    names = instance.reduction.names
+    return () if parts is None else tuple(tuple(names[k] for k in groups) for groups in parts.groups)
