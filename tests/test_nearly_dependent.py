@@ -11,6 +11,7 @@ Bounds and objectives are compared relative to the optimum, to 1e-9. Where the o
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -23,6 +24,7 @@ from partls import Status
 from partls.exact.search import ExactSearch
 from partls.exact.tableau import ExactTableau
 from partls.result import target_size
+from tests import rational_optimum as rational
 from tests.families import DEPENDENT, FAMILIES, FULL_RANK
 from tests.nearly_dependent import Exact, Hostile, hostile, optimum, rounding_at_optimum, solve
 from tests.oracles import brute_force
@@ -85,6 +87,50 @@ def check(found: Counter[str], n: int) -> None:
 
 def test_nearly_dependent_columns_are_decided() -> None:
     check(verdicts(SAMPLE), len(SAMPLE))
+
+
+def penalised(seed: int) -> Hostile:
+    """Return a problem with ridge down to 1e-14 and an eta for each group, which may be less than rounding, too."""
+    rng, problem = np.random.default_rng([72, seed]), hostile(seed)
+    options = {**problem.case.options, "ridge": 10.0 ** rng.uniform(-14, 1)}
+    if "eta" in options and not options["penalize_intercept"]:
+        options["eta"] = rng.choice([0.0, 1e-8, 1e-3, 1.0], problem.case.n_groups).tolist()
+    return Hostile(replace(problem.case, options=options), problem.signs, problem.noise)
+
+
+def check_penalised(seeds: range) -> Counter[str]:
+    """Compare bounds and proved objectives with the optimum; return how often each status came."""
+    found: Counter[str] = Counter()
+    for seed in seeds:
+        problem = penalised(seed)
+        case = problem.case
+        best = rational.optimum(rational.every_candidate(case.X, case.y, case.labels, **case.options), problem.signs)
+        for method in METHODS:
+            result = solved(problem, method)
+            size = target_size(result.instance)
+            assert not is_above(result.lower_bound, best, ZERO_BOUND * size), (seed, method)
+            if result.status is Status.OPTIMAL:
+                assert not is_above(result.objective, best, ZERO_OBJECTIVE * size), (seed, method)
+            else:
+                assert not is_above(float(best), Fraction(result.lower_bound), ZERO_OBJECTIVE * size), (seed, method)
+            found[result.status.value] += 1
+    return found
+
+
+def test_small_penalties_of_nearly_dependent_columns_are_right() -> None:
+    assert check_penalised(range(60))["optimal"] > 0.85 * 120
+
+
+@pytest.mark.slow
+def test_small_penalties_of_nearly_dependent_columns_are_right_in_the_long_run() -> None:
+    print(found := check_penalised(range(2000)))
+    assert found["optimal"] > 0.85 * 4000
+
+
+@pytest.mark.parametrize("seed", [306, 1296])  # presolve frees the only group: no column with a sign is left
+def test_columns_that_presolve_has_freed_are_in_doubt_like_the_others(seed: int) -> None:
+    found = verdicts(range(seed, seed + 1))
+    assert set(found) <= {f"{method}, {good}" for method in METHODS for good in ("optimal", "rounded")}
 
 
 @pytest.mark.slow

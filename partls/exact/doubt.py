@@ -70,9 +70,9 @@ def settled(instance: Instance, root: SignPattern, answer: Answer, search: Searc
 
 
 def rounding_of(reduction: Reduction, distance: float, objective: float) -> float:
-    """Return how far rounding may have moved the bounds near an objective."""
+    """Return how far rounding may have moved the bounds near an objective; free columns are rounded as well."""
     size = float(reduction.z @ reduction.z + reduction.rest) * reduction.scale
-    reach = math.sqrt(reduction.n_columns) / max(distance * reduction.independence, np.finfo(np.float64).eps)
+    reach = math.sqrt(reduction.problem.n_columns) / max(distance * reduction.independence, np.finfo(np.float64).eps)
     moved = _ROUNDED * reach * math.sqrt(size)
     return moved * (2 * math.sqrt(objective) + moved)
 
