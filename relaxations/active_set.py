@@ -73,7 +73,7 @@ class GroupedProblem:
 
     def kernel_problem(self, upper: float, diagonal: Floats | None = None) -> KernelProblem:
         """Return the kernel's data for a search among the solutions no worse than ``upper``."""
-        tableau = kernel.tableau
+        tableau, none = kernel.tableau, np.zeros((0, 0))
         norm = float(np.sqrt(self.size))
         state = np.zeros((tableau.STATE_ROWS, len(self.point)))
         state[tableau.DIAGONAL] = np.diag(self.T)
@@ -83,7 +83,7 @@ class GroupedProblem:
             self.R, self.z, self.reduction.rest, self.size, self.start, self.coef_bounds(upper), self.T, state,
             self.floor, ZERO_COEFFICIENT * norm, _TIE * norm, _COSTLY_RESIDUAL * self.floor, not self.passive.all(),
             np.zeros(len(self.point)) if diagonal is None else diagonal, diagonal is not None,
-            stop_flag(self.work),
+            tableau.PairMultipliers(False, none, none, np.zeros(0), none), stop_flag(self.work),
         )
         return problem
 
@@ -172,8 +172,8 @@ class ActiveSetRelaxation:
 def quick_floor(grouped: GroupedProblem) -> float:
     """Return a safe bound (reduced units) on every solution, near that of least squares: no factorisation."""
     problem = grouped.kernel_problem(grouped.size)._replace(stop=np.zeros(1, np.uint8))
-    free, state = np.zeros(grouped.reduction.n_groups, np.int8), np.empty_like(problem.state)
-    safe = kernel.one_node.bound_node(problem, free, inf, state)[2]
+    free, workspace = np.zeros(grouped.reduction.n_groups, np.int8), kernel.node.make_workspace(problem, levels=1)
+    safe = kernel.one_node.bound_node(problem, workspace, free, inf)[2]
     return float(safe) if safe > grouped.reduction.rest else grouped.reduction.rest
 
 
@@ -208,7 +208,11 @@ class ActiveSetBounder:
         self._grouped = group_columns(reduction)
         self._native = self._grouped.reliable and not reduction.l1.any()
         if self._native:
-            self._problem = self._grouped.kernel_problem(self._grouped.size)
+            self._problem = self._kernel_problem()
+            self._workspace = kernel.node.make_workspace(self._problem, levels=1)
+
+    def _kernel_problem(self) -> KernelProblem:
+        return self._grouped.kernel_problem(self._grouped.size)
 
     @property
     def grouped(self) -> GroupedProblem:
@@ -226,11 +230,11 @@ class ActiveSetBounder:
             return self._orthogonal.bound(signs, cutoff=cutoff)
         began = time.perf_counter()
         red = self._reduction
-        S = np.empty((kernel.tableau.STATE_ROWS, red.n_columns))
         status, value, safe = kernel.one_node.bound_node(
-            self._problem._replace(stop=stop_flag(self._grouped.work)), np.array(signs.values, np.int8),
-            cutoff / red.scale, S,
+            self._problem._replace(stop=stop_flag(self._grouped.work)), self._workspace,
+            np.array(signs.values, np.int8), cutoff / red.scale,
         )
+        S = self._workspace.S[0]
         far = _SOLVED_AGAIN * value + _COSTLY_RESIDUAL * self._grouped.size
         if status == kernel.pivoting.UNFINISHED or value - safe > far:
             return self._orthogonal.bound(signs, cutoff=cutoff)

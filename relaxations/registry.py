@@ -12,6 +12,7 @@ from relaxations.protocol import Relaxation
 # name -> (module, class); the module, and CVXPY with it, is imported when its relaxation is first used
 MEMBERS = {
     "active-set": ("active_set", "ActiveSetRelaxation"),
+    "convexified": ("convexified", "ConvexifiedRelaxation"),
     "perspective": ("perspective", "PerspectiveRelaxation"),
     "shor": ("shor", "ShorRelaxation"),
     "split-dnn": ("split_dnn", "SplitDNNRelaxation"),

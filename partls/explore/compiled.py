@@ -6,7 +6,7 @@ import threading
 from collections import Counter
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,44 +19,87 @@ from partls.explore.subtree import Exploration, Incumbent, Subtree, Tolerances
 from relaxations import kernel
 from relaxations.active_set import GroupedProblem, quick_floor
 from relaxations.clock import OutOfTime, stop_flag
+from relaxations.convexified import convexified
 from relaxations.safe.least_squares import SafeBound
 from relaxations.sign_constrained import solve_signed
 
+if TYPE_CHECKING:
+    from relaxations.kernel.tableau import KernelProblem
+
 _DOUBTFUL_AT_ONCE = 64
+_CANDIDATES = 8  # groups to bound at a convexified node, at least: nodes are dearer and fewer
 _CONFIRMED_TO = (PROVED, 1e-6)  # relative accuracy to which the bound of an open subtree is confirmed
 
 
 class CompiledExplorer:
-    """Depth-first search with the active-set bound; one workspace per thread, nothing shared but data."""
+    """Depth-first search with a compiled bound; one workspace per thread, nothing shared but data.
+
+    The bound is "active-set", or "convexified" with its multipliers (see ``convexify``).
+    """
 
     def __init__(self, grouped: GroupedProblem, rule: BranchingRule, tolerances: Tolerances, upper: float,
-                 diagonal: Floats | None = None) -> None:
-        candidates = number_of_candidates(rule, grouped.reduction.labels)
-        self._grouped = grouped
+                 diagonal: Floats | None = None, multipliers: Floats | None = None) -> None:
+        self._candidates = number_of_candidates(rule, grouped.reduction.labels)
+        self.grouped, self._rule = grouped, rule
         self._upper = upper
-        self._problem = grouped.kernel_problem(upper, diagonal)
+        self._problem = self._plain = grouped.kernel_problem(upper, diagonal)
         self._rules = kernel.walk.Rules(
-            rule.ranking, candidates, tolerances.relative, tolerances.rounding, tolerances.zero
+            rule.ranking, self._candidates, tolerances.relative, tolerances.rounding, tolerances.zero
         )
         self._safe = SafeBound(grouped.reduction)
         self._local = threading.local()
+        if multipliers is not None:
+            self.convexify(multipliers)
+
+    @property
+    def name(self) -> str:
+        """The bound in use."""
+        return "convexified" if self._problem.pairs.used else "active-set"
+
+    def convexify(self, multipliers: Floats) -> bool:
+        """Bound by "convexified" from now on; return whether rounding allows it."""
+        problem = convexified(self.grouped, self.grouped.kernel_problem(self._upper), multipliers)
+        if problem is None:
+            return False
+        self._problem, self._local = problem, threading.local()
+        if not self._rule.candidates:
+            self._rules = self._rules._replace(n_candidates=max(self._candidates, _CANDIDATES))
+        return True
 
     def explore(self, subtree: Subtree, incumbent: Incumbent, node_budget: int, stop: NDArray[np.uint8]) -> Exploration:
         """Explore one subtree inside the kernel, the GIL released."""
-        return self._walk(self._rules, subtree, incumbent, node_budget, stop)
+        found = self._walk(self._problem, self._rules, subtree, incumbent, node_budget, stop)
+        if self._problem.pairs.used and any(left.doubtful for left in found.open):
+            self._settle(found, node_budget, stop)
+        return found
 
-    def _walk(self, rules: Any, subtree: Subtree, incumbent: Incumbent, node_budget: int, stop: NDArray[np.uint8]
-              ) -> Exploration:
-        nodes, K = kernel.node, self._grouped.reduction.n_groups
+    def _settle(self, found: Exploration, node_budget: int, stop: NDArray[np.uint8]) -> None:
+        """Explore by "active-set" what "convexified" has left in doubt: a group had to keep its multipliers."""
+        doubtful = [left for left in found.open if left.doubtful]
+        found.open = [left for left in found.open if not left.doubtful]
+        for subtree in doubtful:
+            budget = max(node_budget - found.counts["nodes"], 0)
+            part = self._walk(self._plain, self._rules, replace(subtree, doubtful=False), found.best, budget, stop)
+            found.best, found.closed = part.best, min(found.closed, part.closed)
+            found.open += part.open
+            found.counts.update(part.counts)
+
+    @property
+    def _workspace(self) -> Any:
         if not hasattr(self._local, "workspace"):
-            self._local.workspace = nodes.make_workspace(self._problem)
-        best = np.empty(self._grouped.reduction.n_columns)
+            self._local.workspace = kernel.node.make_workspace(self._problem)
+        return self._local.workspace
+
+    def _walk(self, problem: KernelProblem, rules: Any, subtree: Subtree, incumbent: Incumbent, node_budget: int,
+              stop: NDArray[np.uint8]) -> Exploration:
+        nodes, K = kernel.node, self.grouped.reduction.n_groups
+        best = np.empty(self.grouped.reduction.n_columns)
         bounds = np.array([incumbent.value, np.inf])
         counts = np.zeros(nodes.N_COUNTS, np.int64)
         open_signs = np.zeros((K + 3 + _DOUBTFUL_AT_ONCE, K), np.int8)
         open_values = np.zeros(len(open_signs))
         n_open = kernel.walk.walk(
-            self._problem._replace(stop=stop), rules, self._local.workspace,
+            problem._replace(stop=stop), rules, self._workspace,
             np.array(subtree.signs.values, np.int8), best, bounds, node_budget, counts, open_signs, open_values,
         )
         if bounds[0] < incumbent.value:
@@ -69,7 +112,7 @@ class CompiledExplorer:
             for signs, value in zip(open_signs[:n_open], open_values[:n_open], strict=True)
         ]
         tally = Counter(dict(zip(nodes.COUNT_NAMES, counts.tolist(), strict=True)))
-        tally["closed by active-set"] = tally["prunes"] + tally["leaves"]
+        tally[f"closed by {'convexified' if problem.pairs.used else 'active-set'}"] = tally["prunes"] + tally["leaves"]
         return Exploration(incumbent, float(bounds[1]), left, tally)
 
     def add_diagonal(self) -> Floats | None:
@@ -77,8 +120,8 @@ class CompiledExplorer:
 
         Return the diagonal that does it, for explorers of the same problem elsewhere.
         """
-        diagonal = self._grouped.diagonal()
-        self._problem = self._grouped.kernel_problem(self._upper, diagonal)
+        diagonal = self.grouped.diagonal()
+        self._problem = self._plain = self.grouped.kernel_problem(self._upper, diagonal)
         return diagonal
 
     def safe_bound(self, subtree: Subtree, upper: float) -> float:
@@ -93,14 +136,19 @@ class CompiledExplorer:
 
     @cached_property
     def _floor(self) -> float:
-        return quick_floor(self._grouped)
+        return quick_floor(self.grouped)
 
     def _safe_bound(self, subtree: Subtree, upper: float) -> float:
         exact = self._rules._replace(relative=0.0, rounding=0.0, zero=0.0)
         for slack in _CONFIRMED_TO if subtree.bound >= upper else ():
             claim = Incumbent(upper * (1.0 - slack), np.empty(0))
-            confirmed = self._walk(exact, subtree, claim, 0, stop_flag(self._grouped.work)).closed
+            confirmed = self._walk(self._problem, exact, subtree, claim, 0, stop_flag(self.grouped.work)).closed
             if confirmed < np.inf:  # closed at this cutoff, by a safe bound
                 return confirmed
-        signs = self._grouped.reduction.column_signs(subtree.signs)
-        return self._safe.value(solve_signed(self._grouped.reduction, signs), signs, upper)
+        signs = self.grouped.reduction.column_signs(subtree.signs)
+        factored = self._safe.value(solve_signed(self.grouped.reduction, signs), signs, upper)
+        if not self._problem.pairs.used:
+            return factored
+        problem = self._problem._replace(stop=stop_flag(self.grouped.work))
+        pattern = np.array(subtree.signs.values, np.int8)
+        return max(factored, float(kernel.one_node.bound_node(problem, self._workspace, pattern, np.inf)[2]))

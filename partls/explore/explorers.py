@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from formulations.compact import compact
 from formulations.data import Floats
 from formulations.instance import Instance
+from formulations.signs import SignPattern
 from partls.explore.branching import BranchingRule
 from partls.explore.compiled import CompiledExplorer
 from partls.explore.generic import GenericExplorer
@@ -20,6 +21,7 @@ from partls.explore.subtree import Exploration, Explorer, Subtree, Task, Toleran
 from partls.explore.switching import PolicyExplorer
 from partls.tree_trace import SEARCHED, NodeRecord
 from relaxations.active_set import ActiveSetRelaxation, GroupedProblem, OrthogonalBounder, group_columns
+from relaxations.convexified import ConvexifiedRelaxation
 from relaxations.policies.policy import Policy
 from relaxations.protocol import Relaxation
 
@@ -28,8 +30,9 @@ from relaxations.protocol import Relaxation
 class SearchProblem:
     """A problem to search, as plain data that can travel.
 
-    ``upper`` is the first incumbent's value, which bounds the coefficients; ``diagonal`` strengthens the compiled
-    bound, once it is known. With ``tracing`` every node, and every task of the compiled search, is recorded.
+    ``upper`` is the first incumbent's value, which bounds the coefficients; ``diagonal`` and ``multipliers``
+    strengthen the compiled bound, once they are known. With ``tracing`` every node, and every task of the compiled
+    search, is recorded.
     """
 
     instance: Instance
@@ -38,6 +41,7 @@ class SearchProblem:
     tolerances: Tolerances
     upper: float
     diagonal: Floats | None = None
+    multipliers: Floats | None = None
     tracing: bool = False
 
     def packed(self) -> SearchProblem:
@@ -69,7 +73,12 @@ class SearchProblem:
         grouped = grouped or group_columns(self.instance.reduction)
         if not kernel_applies(grouped):
             return fallback
-        return CompiledExplorer(grouped, self.branching, self.tolerances, self.upper, self.diagonal)
+        multipliers = None
+        if isinstance(relaxation, ConvexifiedRelaxation):
+            multipliers = self.multipliers
+            if multipliers is None:
+                multipliers = relaxation.multipliers(grouped, SignPattern.free(grouped.reduction.n_groups))
+        return CompiledExplorer(grouped, self.branching, self.tolerances, self.upper, self.diagonal, multipliers)
 
 
 @dataclass(frozen=True, eq=False)

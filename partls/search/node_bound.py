@@ -15,6 +15,7 @@ from partls.explore.switching import PolicyExplorer
 from partls.runtime.daemon_threads import run_with_deadline
 from partls.search.limits import UNLIMITED
 from relaxations import named
+from relaxations.convexified import ConvexifiedRelaxation
 from relaxations.policies.auto import Auto
 
 _FIRST_WORK = 1e7  # nodes times M^2 explored in the caller's thread, which cannot be interrupted, before any other
@@ -23,7 +24,7 @@ _MOST = 0.5  # share of the gap: a bound that closes more of it at the root is w
 _DEPTH_FIRST_BUDGET, _BEST_FIRST_BUDGET = 512, 32  # nodes per task
 _GENERIC_BUDGET = 8
 _POLICY_BUDGET = 2**20  # a policy ends its tasks itself, and counts the nodes of compiled trials in them
-STRONG_PENALTY = "strengthened"  # the relaxation
+STRONG_PENALTY, CONVEXIFIED = "strengthened", "convexified"  # the relaxations to which a search may switch
 
 
 class NodeBound:
@@ -60,10 +61,11 @@ class NodeBound:
         """Return how many more nodes to explore before the search is taken for a large one."""
         return UNLIMITED if self.is_final else _STRENGTHEN_AFTER - nodes
 
-    def strengthen(self, root: SignPattern, lower: float, upper: float, is_over: Callable[[], bool]) -> str:
+    def strengthen(self, root: SignPattern, lower: float, upper: float, is_over: Callable[[], bool], *,
+                   nodes_left: float) -> str:
         """Strengthen the bound of a large tree if it may be; return by what, "" if by nothing.
 
-        With "strengthened" the search has to start again from the root.
+        With "strengthened" or "convexified" the search has to start again from the root.
         """
         self.is_final = True
         if not isinstance(self.problem.relaxation, Auto):
@@ -73,6 +75,8 @@ class NodeBound:
             return STRONG_PENALTY
         if not isinstance(self.explorers.main, CompiledExplorer):
             return ""
+        if nodes_left > self._price_of_multipliers and self._convexify(self.explorers.main, root, is_over):
+            return CONVEXIFIED
         diagonal = run_with_deadline(self.explorers.main.add_diagonal, is_over)
         self.problem = replace(self.problem, diagonal=diagonal)
         return "" if diagonal is None else "diagonal"
@@ -84,6 +88,25 @@ class NodeBound:
         instance = self.problem.instance
         bound = run_with_deadline(lambda: named(STRONG_PENALTY).prepare(instance).bound(root), is_over)
         return bound is not None and bound.value / self._reduction.scale - lower > _MOST * (upper - lower)
+
+    @property
+    def _price_of_multipliers(self) -> float:
+        """How many nodes cost as much as the multipliers of the root's Shor bound: measured, for m pairs of M columns.
+
+        An interior-point method takes some 15 steps of ``m^3 / 3 + 10 M^3`` operations, a node 72 M^2.
+        """
+        M, sizes = float(self._reduction.n_columns), np.bincount(self._reduction.labels).astype(np.float64)
+        pairs = float(sizes @ (sizes - 1.0)) / 2.0
+        return 15.0 * (pairs**3 / 3.0 + 10.0 * M**3) / (72.0 * M**2)
+
+    def _convexify(self, explorer: CompiledExplorer, root: SignPattern, is_over: Callable[[], bool]) -> bool:
+        """Bound by "convexified" from now on; return whether it applies, and there was time for its multipliers."""
+        relaxation = ConvexifiedRelaxation()
+        multipliers = run_with_deadline(lambda: relaxation.multipliers(explorer.grouped, root), is_over)
+        if multipliers is None or not explorer.convexify(multipliers):
+            return False
+        self.problem = replace(self.problem, relaxation=relaxation, multipliers=multipliers)
+        return True
 
     @property
     def _has_penalty(self) -> bool:

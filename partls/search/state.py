@@ -115,6 +115,13 @@ class TreeState:
         return self.counts["nodes"]
 
     @property
+    def nodes_left(self) -> float:
+        """An estimate of how many nodes are still to come: each decision halves what is left of the tree."""
+        depth = len(self.root.undecided)
+        left = sum(0.5 ** (depth - len(subtree.signs.undecided)) for subtree in self.open)
+        return inf if left >= 1.0 else self.n_nodes * left / (1.0 - left)
+
+    @property
     def is_explored(self) -> bool:
         """Whether nothing is open or dispatched."""
         return not (self.open or self.dispatched)

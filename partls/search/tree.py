@@ -12,7 +12,7 @@ from partls.runtime.progress import SearchProgress
 from partls.search.checkpoint import Snapshot
 from partls.search.dispatch import Dispatcher
 from partls.search.limits import Limits
-from partls.search.node_bound import STRONG_PENALTY, NodeBound
+from partls.search.node_bound import CONVEXIFIED, STRONG_PENALTY, NodeBound
 from partls.search.open_bounds import certified_bound, close_certified
 from partls.search.plan import SearchPlan
 from partls.search.state import TreeState
@@ -106,11 +106,14 @@ class TreeSearch:
             return
         if not state.dispatched and bound.nodes_until_due(state.n_nodes) <= 0:
             self._dispatcher.dismiss()
-            switched = bound.strengthen(state.root, state.estimate(), state.incumbent.value, self._limits.is_over)
-            if switched:
-                state.counts[f"switched to {switched}"] += 1
-            if switched == STRONG_PENALTY:
+            switched = bound.strengthen(
+                state.root, state.estimate(), state.incumbent.value, self._limits.is_over, nodes_left=state.nodes_left
+            )
+            resumed = switched == CONVEXIFIED and state.counts[f"switched to {switched}"] > 0
+            if switched in (STRONG_PENALTY, CONVEXIFIED) and not resumed:  # the top branched on better bounds
                 state.restart()
+            if switched and not resumed:
+                state.counts[f"switched to {switched}"] += 1
         self._dispatcher.work(self._save)
 
     def _save(self, *, now: bool = False) -> None:

@@ -10,9 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from relaxations.kernel import flips, node, one_node, patterns, pivoting, safe_bound, tableau, walk
+    from relaxations.kernel import flips, node, one_node, pairs, patterns, pivoting, safe_bound, tableau, walk
 
-__all__ = ["flips", "node", "one_node", "patterns", "pivoting", "safe_bound", "tableau", "walk"]
+__all__ = ["flips", "node", "one_node", "pairs", "patterns", "pivoting", "safe_bound", "tableau", "walk"]
 
 if not TYPE_CHECKING:  # a checker that saw this function would accept any name
 

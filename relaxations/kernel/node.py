@@ -19,12 +19,14 @@ from relaxations.kernel.compilation import (
     signs_table,
     vector,
 )
-from relaxations.kernel.pivoting import PRUNED, dual_steps
+from relaxations.kernel.pivoting import PRUNED, SOLVED, UNFINISHED, dual_steps, restore, solve_in_place
+from relaxations.kernel.pairs import drop_pairs, stays_convex
 from relaxations.kernel.safe_bound import FITTED, SCRATCH_ROWS, safe_bound
 from relaxations.kernel.tableau import (
     PASSIVE,
     PENDING_ROWS,
     POINT,
+    PAIRED,
     STATE_ROWS,
     KernelProblem,
     copy_state,
@@ -34,6 +36,7 @@ from relaxations.kernel.tableau import (
 )
 
 SCRATCH = 0  # the trial slot for a single trial
+REFUSED = 0.5  # in PAIRED: a group that must keep its pair multipliers
 CARRIED = 12  # pivots a node may carry to its children before it gets a tableau of its own
 UNSOLVED = -1  # pending pivots of a node whose trial ran out of room
 
@@ -47,7 +50,9 @@ class Workspace(NamedTuple):
     """Memory of one search: a tableau and a state per level, three trials, O(K M^2) in all.
 
     A level without a tableau of its own carries its pending pivots and names the level whose tableau they
-    start from (``base``); ``T_passive`` is the passive set of each tableau.
+    start from (``base``); ``T_passive`` is the passive set of each tableau. ``L``, ``pivots`` and ``order`` factor the
+    block of Z that belongs to the groups without pair multipliers, in the order in which they dropped them; a level
+    uses the first ``n_rows`` rows.
     """
 
     T: Any
@@ -68,12 +73,17 @@ class Workspace(NamedTuple):
     scratch: Any
     score: Any
     candidates: Any
+    L: Any
+    pivots: Any
+    order: Any
+    n_rows: Any
+    rows: Any
 
 
 workspace_t = numba.types.NamedTuple(
     [
         cube, matrix, integers, cube, matrix, integers, cube, vector, signs_table, integers, signs_t, vector,
-        cube, matrix, cube, matrix, vector, integers,
+        cube, matrix, cube, matrix, vector, integers, matrix, vector, integers, integers, matrix,
     ],
     Workspace,
 )
@@ -94,6 +104,8 @@ def make_workspace(problem: KernelProblem, levels: int | None = None) -> Workspa
         later_sign=np.zeros(levels, np.int8), later_value=np.zeros(levels),
         U=np.empty((3, PENDING_ROWS, M)), C=np.empty((3, PENDING_ROWS)), trial=np.empty((3, STATE_ROWS, M)),
         scratch=np.empty((SCRATCH_ROWS, M)), score=np.empty(K), candidates=np.empty(K, np.int64),
+        L=np.empty(problem.pairs.Z.shape), pivots=np.empty(M), order=np.zeros(M, np.int64),
+        n_rows=np.zeros(levels, np.int64), rows=np.empty((problem.pairs.N.shape[1], M)),
     )
 
 
@@ -102,6 +114,37 @@ def copy_signs(source: Any, target: Any) -> None:
     """Copy one sign pattern."""
     for k in range(source.size):
         target[k] = source[k]
+
+
+@compiled(flag, workspace_t, integer, integer)
+def is_proved(ws: Workspace, level: int, first: int) -> bool:
+    """Return whether the rows of a level are about the group that begins at column ``first``."""
+    for r in range(ws.n_rows[level]):
+        if ws.order[r] == first:
+            return True
+    return False
+
+
+@compiled(numba.types.Tuple((integer, real)), *at_t, real, real, glue=True)
+def drop_all_pairs(problem: KernelProblem, ws: Workspace, level: int, cutoff: float, value: float) -> tuple[int, float]:
+    """Drop the pair multipliers of all decided groups of a node with a tableau of its own, and solve it again."""
+    S, T, U, C = ws.S[level], ws.T[level], ws.U[SCRATCH], ws.C[SCRATCH]
+    changed = False
+    for k in range(ws.signs.shape[1]):
+        first = problem.start[k]
+        if ws.signs[level, k] == 0 or S[PAIRED, first] == 0.0:
+            continue
+        if not is_proved(ws, level, first):
+            if not stays_convex(problem, ws.L, ws.pivots, ws.order, ws.n_rows[level], k):
+                continue
+            ws.n_rows[level] += problem.start[k + 1] - first
+        n, value = drop_pairs(problem, T, U, C, 0, S, value, k, ws.rows)
+        materialise(T, T, U, C, n, S)
+        changed = True
+    if not changed:
+        return SOLVED, value
+    status, value, _ = solve_in_place(problem, cutoff, T, ws.T_passive[level], U, C, S, value, ws.scratch)
+    return status, value
 
 
 @compiled(trial_outcome_t, *at_t, integer, real, real, integer, integers, glue=True)
@@ -168,6 +211,57 @@ def settle(ws: Workspace, source: int, target: int, slot: int, n: int, value: fl
         own_tableau(ws, source, target, slot, n)
 
 
+@compiled(integer, problem_t, workspace_t, integer)
+def next_to_drop(problem: KernelProblem, ws: Workspace, level: int) -> int:
+    """Return a decided group of a node whose pair multipliers can be dropped; -1 if there is none."""
+    for k in range(ws.signs.shape[1]):
+        first = problem.start[k]
+        if ws.signs[level, k] != 0 and ws.S[level, PAIRED, first] == 1.0:
+            if stays_convex(problem, ws.L, ws.pivots, ws.order, ws.n_rows[level], k):
+                ws.n_rows[level] += problem.start[k + 1] - first
+                return k
+            for a in range(first, problem.start[k + 1]):
+                ws.S[level, PAIRED, a] = REFUSED
+    return -1
+
+
+@compiled(integer, *at_t, real, integers, glue=True)
+def sharpen(problem: KernelProblem, ws: Workspace, level: int, cutoff: float, counts: Any) -> int:
+    """Drop the pair multipliers of groups that have been decided and solve the node again; return PRUNED or SOLVED.
+
+    On pending pivots where they have room. PRUNED is returned with a safe value of the node.
+    """
+    k = next_to_drop(problem, ws, level)
+    while k >= 0:
+        base = ws.base[level]
+        S, T, U, C = ws.trial[SCRATCH], ws.T[base], ws.U[SCRATCH], ws.C[SCRATCH]
+        load_pending(ws, level, SCRATCH)
+        copy_state(ws.S[level], S)
+        n, value = drop_pairs(problem, T, U, C, ws.n_pending[level], S, ws.value[level], k, ws.rows)
+        ready, n, value = restore(problem, T, U, C, n, S, value)
+        status, limit = UNFINISHED, cutoff
+        if ready:
+            status, n, value = dual_steps(problem, T, U, C, n, S, value, limit)
+        if status == PRUNED:
+            safe = safe_bound(problem, T, ws.T_passive[base], U, C, n, S, ws.scratch)
+            if safe >= cutoff:
+                ws.value[level] = safe
+                return PRUNED
+        if status != SOLVED:  # to the end, on a tableau of its own
+            copy_state(S, ws.S[level])
+            own_tableau(ws, level, level, SCRATCH, n)
+            status, ws.value[level], _ = solve_in_place(
+                problem, cutoff, ws.T[level], ws.T_passive[level], ws.U[SCRATCH], ws.C[SCRATCH], ws.S[level], value,
+                ws.scratch,
+            )
+            if status == PRUNED:
+                return PRUNED
+        else:
+            settle(ws, level, level, SCRATCH, n, value, False, counts)
+        k = next_to_drop(problem, ws, level)
+    return SOLVED
+
+
 @compiled(real, problem_t, matrix, signs_t, vector)
 def feasible_value(problem: KernelProblem, S: Any, signs: Any, w: Any) -> float:
     """Make the signs of S's point exact, in w, and return its error recomputed from R and z: an upper bound."""
@@ -214,6 +308,6 @@ def close_leaf(problem: KernelProblem, ws: Workspace, level: int, best: Any, bou
 @compiled(numba.void, workspace_t, signs_t, integers)
 def begin(ws: Workspace, signs: Any, counts: Any) -> None:
     """Make level 0 the root of a subtree, still to be solved."""
-    ws.later_group[0], ws.n_pending[0] = -1, UNSOLVED
+    ws.later_group[0], ws.n_pending[0], ws.n_rows[0] = -1, UNSOLVED, 0
     copy_signs(signs, ws.signs[0])
     counts[NODES] += 1

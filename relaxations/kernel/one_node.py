@@ -7,17 +7,24 @@ from typing import Any
 import numba
 import numpy as np
 
-from relaxations.kernel.compilation import compiled, matrix, real, signs_t
-from relaxations.kernel.pivoting import solve_node
-from relaxations.kernel.safe_bound import SCRATCH_ROWS
-from relaxations.kernel.tableau import PENDING_ROWS, KernelProblem, problem_t
+from relaxations.kernel.compilation import compiled, real, signs_t
+from relaxations.kernel.node import N_COUNTS, Workspace, begin, drop_all_pairs, workspace_t
+from relaxations.kernel.pivoting import SOLVED, solve_node
+from relaxations.kernel.safe_bound import safe_bound
+from relaxations.kernel.tableau import KernelProblem, problem_t
 
 
-@compiled(numba.types.Tuple((numba.int64, real, real)), problem_t, signs_t, real, matrix, entry=True)
-def bound_node(problem: KernelProblem, signs: Any, cutoff: float, S: Any) -> tuple[int, float, float]:
-    """Return (status, value, safe bound) of the node of ``signs``, its state in S."""
-    M = S.shape[1]
-    T, T_passive, scratch = np.empty((M, M)), np.empty(M), np.empty((SCRATCH_ROWS, M))
-    U, C = np.empty((PENDING_ROWS, M)), np.empty(PENDING_ROWS)
-    outcome: tuple[int, float, float] = solve_node(problem, signs, cutoff, T, T_passive, U, C, S, scratch)
-    return outcome
+@compiled(numba.types.Tuple((numba.int64, real, real)), problem_t, workspace_t, signs_t, real, entry=True)
+def bound_node(problem: KernelProblem, ws: Workspace, signs: Any, cutoff: float) -> tuple[int, float, float]:
+    """Return (status, value, safe bound) of the node of ``signs``, its state on level 0."""
+    begin(ws, signs, np.zeros(N_COUNTS, np.int64))
+    status, value, safe = solve_node(
+        problem, signs, cutoff, ws.T[0], ws.T_passive[0], ws.U[0], ws.C[0], ws.S[0], ws.scratch
+    )
+    if problem.pairs.used and status == SOLVED:
+        status, value = drop_all_pairs(problem, ws, 0, cutoff, value)
+        sharpened = value
+        if status == SOLVED:
+            sharpened = safe_bound(problem, ws.T[0], ws.T_passive[0], ws.U[0], ws.C[0], 0, ws.S[0], ws.scratch)
+        safe = max(safe, sharpened)
+    return status, value, safe

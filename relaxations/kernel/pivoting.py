@@ -172,26 +172,53 @@ def dual_steps(problem: KernelProblem, T: Any, U: Any, C: Any, n: int, S: Any, v
             return UNFINISHED, n, value
 
 
-@compiled(numba.types.Tuple((integer, real, real)), problem_t, signs_t, real, matrix, vector, matrix, vector, matrix,
-          matrix, glue=True)
-def solve_node(problem: KernelProblem, signs: Any, cutoff: float, T: Any, T_passive: Any, U: Any, C: Any, S: Any,
-               scratch: Any) -> tuple[int, float, float]:
-    """Solve the node of ``signs`` from the root, in T and S; return (status, value, safe bound).
+@compiled(integer, matrix, real, vector, finite=True)
+def worst_multiplier(S: Any, tolerance: float, scratch: Any) -> int:
+    """Return the active column of the wrong gradient whose re-entry alone would lower the error most, or -1."""
+    d, g, h = S[DIAGONAL], S[POINT], S[ACTIVE_SIGN]
+    for a in range(d.size):
+        wrong = max(h[a] * g[a] - tolerance, 0.0)
+        scratch[a] = wrong * wrong / max(d[a], MIN_PIVOT)
+    best = 0.0
+    for a in range(d.size):
+        best = max(best, scratch[a])
+    return position(scratch, best) if best > 0.0 else -1
+
+
+@compiled(numba.types.Tuple((flag, integer, real)), problem_t, *trial_t, real)
+def restore(problem: KernelProblem, T: Any, U: Any, C: Any, n: int, S: Any, value: float) -> tuple[bool, int, float]:
+    """Let columns with a multiplier of the wrong sign re-enter; return (done, pending pivots, value).
+
+    The active columns become fewer with each, so that it ends, at a dual feasible point.
+    """
+    tolerance = 10.0 * problem.tie
+    while n < MAX_PENDING:
+        i = worst_multiplier(S, tolerance, U[MAX_PENDING + 2])
+        if i < 0:
+            return True, n, value
+        pending_row(T, i, U, C, n, U[n])
+        value = pivot(i, 1.0, U, C, n, S, value)
+        n += 1
+    return False, n, value
+
+
+@compiled(numba.types.Tuple((integer, real, real)), problem_t, real, matrix, vector, matrix, vector, matrix, real, matrix,
+          glue=True)
+def solve_in_place(problem: KernelProblem, cutoff: float, T: Any, T_passive: Any, U: Any, C: Any, S: Any, value: float,
+                   scratch: Any) -> tuple[int, float, float]:
+    """Solve the node of S, whose tableau is T, in T and S; return (status, value, safe bound).
 
     PRUNED is returned only if the safe bound has reached the cutoff; it is then the value too.
     """
-    copy_state(problem.state, S)
-    for i in range(S.shape[1]):
-        for a in range(S.shape[1]):
-            T[i, a] = problem.T[i, a]
-    for k in range(signs.size):
-        if signs[k] != 0:
-            decide(problem, S, k, float(signs[k]))
-    value, safe, status = problem.value, -np.inf, UNFINISHED
+    safe, status, n, ready = -np.inf, UNFINISHED, 0, True
     for _ in range(200):
         for a in range(S.shape[1]):
             T_passive[a] = S[PASSIVE, a]
-        status, n, value = dual_steps(problem, T, U, C, 0, S, value, cutoff)
+        n, status = 0, UNFINISHED
+        if problem.pairs.used:
+            ready, n, value = restore(problem, T, U, C, n, S, value)
+        if ready:
+            status, n, value = dual_steps(problem, T, U, C, n, S, value, cutoff)
         if status != UNFINISHED:
             safe = safe_bound(problem, T, T_passive, U, C, n, S, scratch)
         if status == PRUNED and safe >= cutoff:
@@ -203,3 +230,21 @@ def solve_node(problem: KernelProblem, signs: Any, cutoff: float, T: Any, T_pass
     for a in range(S.shape[1]):
         T_passive[a] = S[PASSIVE, a]
     return status, value, safe
+
+
+@compiled(numba.types.Tuple((integer, real, real)), problem_t, signs_t, real, matrix, vector, matrix, vector, matrix,
+          matrix, glue=True)
+def solve_node(problem: KernelProblem, signs: Any, cutoff: float, T: Any, T_passive: Any, U: Any, C: Any, S: Any,
+               scratch: Any) -> tuple[int, float, float]:
+    """Solve the node of ``signs`` from the root, in T and S; return (status, value, safe bound)."""
+    copy_state(problem.state, S)
+    for i in range(S.shape[1]):
+        for a in range(S.shape[1]):
+            T[i, a] = problem.T[i, a]
+    for k in range(signs.size):
+        if signs[k] != 0:
+            decide(problem, S, k, float(signs[k]))
+    outcome: tuple[int, float, float] = solve_in_place(
+        problem, cutoff, T, T_passive, U, C, S, problem.value, scratch
+    )
+    return outcome

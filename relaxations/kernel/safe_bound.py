@@ -11,9 +11,10 @@ import numba
 import numpy as np
 
 from relaxations.kernel.compilation import compiled, integer, matrix, real, vector
-from relaxations.kernel.tableau import ACTIVE_SIGN, PASSIVE, PASSIVE_SIGN, POINT, KernelProblem, problem_t
+from relaxations.kernel.tableau import ACTIVE_SIGN, PASSIVE, PASSIVE_SIGN, POINT, PAIRED, KernelProblem, problem_t
 
 _MARGIN = 1e-14  # rounding of a safe value, relative to the norms of the residual and of the data
+_PRODUCT_MARGIN = 1e-14  # the same of what N adds: some tens of roundings, for groups of up to a hundred columns
 _CORRECTIONS = 2  # refinements of a point whose optimality residual costs too much
 
 FITTED, GRADIENT, ERROR, MOVED, BEFORE = 0, 1, 2, 3, 4  # rows of scratch, given by the caller: allocating costs
@@ -50,12 +51,33 @@ def disjunction(problem: KernelProblem, S: Any) -> float:
 
 
 @compiled(numba.types.Tuple((real, real)), problem_t, matrix, matrix)
+def pair_products(problem: KernelProblem, S: Any, scratch: Any) -> tuple[float, float]:
+    """Return (w'N w, what rounding may have added to it and to N w), with N w added to the gradient."""
+    N, point, gradient = problem.pairs.N, scratch[FITTED], scratch[GRADIENT]
+    total, size = 0.0, 0.0
+    for k in range(problem.start.size - 1):
+        first, last = problem.start[k], problem.start[k + 1]
+        if S[PAIRED, first] == 0.0:
+            continue
+        for a in range(first, last):
+            pull, pulls = 0.0, 0.0
+            for b in range(first, last):
+                pull += N[a, b - first] * point[b]
+                pulls += N[a, b - first] * abs(point[b])
+            gradient[a] += pull
+            total += point[a] * pull
+            size += pulls * (abs(point[a]) + problem.coef_bounds[a])
+    return total, _PRODUCT_MARGIN * size
+
+
+@compiled(numba.types.Tuple((real, real)), problem_t, matrix, matrix)
 def dual_value(problem: KernelProblem, S: Any, scratch: Any) -> tuple[float, float]:
     """Return (safe lower bound, price of the optimality residual) of the box of S, from R and z alone.
 
     For any r: ``||Rw - z||^2 >= 2 r'z - r'r - 2 (R'r)'w``. With r the residual of S's point, what the
     gradient R'r lacks to zero (undecided columns) or to its sign (decided ones) is priced by the bound of its
-    coefficient. With D, only ``R'R - D`` is linearised and the undecided groups keep ``x'Dx``, least over their two
+    coefficient. With N, ``w'N w >= 0`` for every solution w, so that R'R may be replaced by F = R'R - N, which is
+    positive semidefinite: the gradient is then R'r + N w. With D, only ``R'R - D`` is linearised and the undecided groups keep ``x'Dx``, least over their two
     orthants.
     """
     R, g, p, point, gradient = problem.R, S[POINT], S[PASSIVE], scratch[FITTED], scratch[GRADIENT]
@@ -74,7 +96,9 @@ def dual_value(problem: KernelProblem, S: Any, scratch: Any) -> tuple[float, flo
         square += r * r
         for a in range(M - k):
             slope[a] += row[a] * r
-    inner, price = 0.0, 0.0
+    inner, price, products, rounded = 0.0, 0.0, 0.0, 0.0
+    if problem.pairs.used:
+        products, rounded = pair_products(problem, S, scratch)
     for a in range(M):
         inner += point[a] * gradient[a]
     rise = 0.0
@@ -93,7 +117,7 @@ def dual_value(problem: KernelProblem, S: Any, scratch: Any) -> tuple[float, flo
                 price += abs(infeasibility(S, gradient, a)) * problem.coef_bounds[a]
         rise -= max(plus, minus)
     square += problem.rest
-    value = square + 2.0 * inner - 2.0 * price + rise
+    value = square - products + 2.0 * inner - 2.0 * price + rise - rounded
     return value - _MARGIN * np.sqrt(square * problem.size), price
 
 

@@ -19,13 +19,30 @@ import numba
 from relaxations.kernel.compilation import bytes_t, compiled, flag, integer, integers, matrix, real, vector
 
 # Rows of a node's state: the tableau's diagonal; the coefficient of a passive and the gradient of an active
-# column; the sign required of a passive and of an active column (0: undecided); 1 if passive.
-DIAGONAL, POINT, PASSIVE_SIGN, ACTIVE_SIGN, PASSIVE = 0, 1, 2, 3, 4
-STATE_ROWS = 5
+# column; the sign required of a passive and of an active column (0: undecided); 1 if passive; 1 if the tableau holds
+# the pair multipliers of the column's group.
+DIAGONAL, POINT, PASSIVE_SIGN, ACTIVE_SIGN, PASSIVE, PAIRED = 0, 1, 2, 3, 4, 5
+STATE_ROWS = 6
 
-MAX_PENDING = 48  # pending pivots before a trial stops with the (valid) bound it has reached
+MAX_PENDING = 128  # pending pivots before a trial stops with the (valid) bound it has reached
 PENDING_ROWS = MAX_PENDING + 3  # two more for an exchange, one for scratch
 MIN_PIVOT = 1e-9  # below it a column (norm about 1) depends on the passive ones
+
+
+class PairMultipliers(NamedTuple):
+    """Nonnegative multipliers N of pairs inside groups: the tableau is then that of ``F = R'R - N``.
+
+    Row a of ``N`` and of ``H`` belongs to column a, their entries to the columns of its group, and N of a group is
+    ``H J H'`` with J the ``signature``, positive entries first. ``Z = J + H' inv(F) H`` with all rounding added to its
+    diagonal: N of some groups can be left out, and F stays positive definite, if the block of Z that belongs to them
+    has as many negative eigenvalues as J (``node.stays_convex``).
+    """
+
+    used: bool
+    N: Any
+    H: Any
+    signature: Any
+    Z: Any
 
 
 class KernelProblem(NamedTuple):
@@ -50,12 +67,14 @@ class KernelProblem(NamedTuple):
     dependent: bool  # whether some undecided columns may stay out of the passive set
     D: Any  # diagonal below R'R, whose rises add up over undecided groups; used if ``has_diagonal``
     has_diagonal: bool
+    pairs: PairMultipliers
     stop: Any  # one number, which is not zero once the work is to end
 
 
+pairs_t = numba.types.NamedTuple([flag, matrix, matrix, vector, matrix], PairMultipliers)
 problem_t = numba.types.NamedTuple(
     [matrix, vector, real, real, integers, vector, matrix, matrix, real, real, real, real, flag, vector, flag,
-     bytes_t], KernelProblem
+     pairs_t, bytes_t], KernelProblem
 )
 trial_t = (matrix, matrix, vector, integer, matrix)  # T, U, C, n, S
 

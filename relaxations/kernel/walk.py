@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from relaxations.kernel.compilation import compiled, integer, integers, real, signs_t, signs_table, vector
+from relaxations.kernel.compilation import compiled, integer, integers, matrix, real, signs_t, signs_table, vector
 from relaxations.kernel.node import (
     DOUBTFUL,
     LEAVES,
@@ -19,14 +19,16 @@ from relaxations.kernel.node import (
     begin,
     close_leaf,
     copy_signs,
+    drop_all_pairs,
     load_pending,
     settle,
+    sharpen,
     try_child,
     workspace_t,
 )
-from relaxations.kernel.pivoting import PRUNED, UNFINISHED, solve_node
+from relaxations.kernel.pivoting import PRUNED, SOLVED, UNFINISHED, solve_node
 from relaxations.kernel.safe_bound import disjunction
-from relaxations.kernel.tableau import DIAGONAL, PASSIVE, POINT, KernelProblem, problem_t
+from relaxations.kernel.tableau import DIAGONAL, PASSIVE, POINT, PAIRED, KernelProblem, problem_t
 
 MAX_VIOLATION, BOUND_SCORE = 0, 1  # how branching candidates are ranked
 CLOSED, FIXED, DESCENDED, BROKEN = 0, 1, 2, 3  # what came of branching
@@ -43,6 +45,18 @@ class Rules(NamedTuple):
 
 
 rules_t = numba.types.NamedTuple([integer, integer, real, real, real], Rules)
+
+
+@compiled(real, problem_t, matrix, integer)
+def pair_product(problem: KernelProblem, S: Any, k: int) -> float:
+    """Return w'N w of group k: by how much its multipliers keep the bound below the error of S's point."""
+    total = 0.0
+    first, last = problem.start[k], problem.start[k + 1]
+    if problem.pairs.used and S[PAIRED, first] > 0.0:
+        for a in range(first, last):
+            for b in range(first, last):
+                total += problem.pairs.N[a, b - first] * S[POINT, a] * S[PASSIVE, a] * S[POINT, b] * S[PASSIVE, b]
+    return total
 
 
 @compiled(integer, *at_t, integer, integer)
@@ -63,11 +77,12 @@ def rank_candidates(problem: KernelProblem, ws: Workspace, level: int, ranking: 
             elif w < -problem.tolerance:
                 minus -= w
                 rise_minus = max(rise_minus, rise)
-        if plus > 0.0 and minus > 0.0:
+        held = pair_product(problem, S, k)
+        if (plus > 0.0 and minus > 0.0) or held > problem.slack:
             ws.candidates[n] = k
             # nu_k, the sum over pairs of max(0, -w_i w_j), is twice plus * minus
             score = plus * minus if ranking == MAX_VIOLATION else min(rise_plus, rise_minus) * (1.0 + 1e-9 * k)
-            ws.score[k] = score
+            ws.score[k] = score + 1e-9 * max(held, 0.0)
             n += 1
     for first in range(min(n_wanted, n)):
         top = first
@@ -129,6 +144,7 @@ def branch(problem: KernelProblem, rules: Rules, ws: Workspace, level: int, n: i
     if top_group < 0:  # no candidate has a value: the tableau has broken down
         return BROKEN
     settle(ws, level, level + 1, top, top_n, top_value, top_unfinished, counts)
+    ws.n_rows[level + 1] = ws.n_rows[level]
     copy_signs(ws.signs[level], ws.signs[level + 1])
     ws.signs[level + 1, top_group] = np.int8(top_sign)
     ws.later_group[level], ws.later_sign[level], ws.later_value[level] = top_group, np.int8(-top_sign), top_other
@@ -157,7 +173,17 @@ def walk(problem: KernelProblem, rules: Rules, ws: Workspace, signs: Any, best: 
                 problem, ws.signs[level], cutoff_of(bounds, rules), ws.T[level], ws.T_passive[level], ws.U[0], ws.C[0],
                 ws.S[level], ws.scratch,
             )
+            ws.base[level] = level
+            if status == SOLVED and problem.pairs.used:
+                status, ws.value[level] = drop_all_pairs(
+                    problem, ws, level, cutoff_of(bounds, rules), ws.value[level]
+                )
             ws.base[level], ws.n_pending[level], closed = level, 0, status == PRUNED
+            if closed:
+                bounds[1] = min(bounds[1], ws.value[level])
+                counts[PRUNES] += 1
+        if problem.pairs.used and not closed:
+            closed = sharpen(problem, ws, level, cutoff_of(bounds, rules), counts) == PRUNED
             if closed:
                 bounds[1] = min(bounds[1], ws.value[level])
                 counts[PRUNES] += 1
