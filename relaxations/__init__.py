@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from relaxations.comparison.result import Comparison
     from relaxations.comparison.sweep import sweep
     from relaxations.comparison.sweep_result import Sweep
+    from relaxations.convexified import ConvexifiedRelaxation
     from relaxations.perspective import PerspectiveRelaxation
     from relaxations.plugged.builder_relaxation import BuilderRelaxation, from_builder
     from relaxations.policies.adaptive import Adaptive
@@ -45,6 +46,7 @@ __all__ = [
     "ByDepth",
     "CheapThenStrong",
     "Comparison",
+    "ConvexifiedRelaxation",
     "Decision",
     "Fixed",
     "PerspectiveRelaxation",
@@ -79,6 +81,7 @@ _LAZY = {
     "CheapThenStrong": "policies.cheap_then_strong",
     "compare": "comparison.compare",
     "Comparison": "comparison.result",
+    "ConvexifiedRelaxation": "convexified",
     "Decision": "policies.node",
     "Fixed": "policies.fixed",
     "from_builder": "plugged.builder_relaxation",

@@ -1,9 +1,10 @@
 """Sign-constrained least squares on R'R less the multipliers of a Shor bound: a strong bound at the kernel's price.
 
 Let N be symmetric and nonnegative, zero on the diagonal and outside groups. Every w whose groups share signs has
-``w'N w >= 0``, hence ``||R w - z||^2 >= ||R w - z||^2 - w'N w``. The right side is convex if ``F = R'R - N`` is positive
-semidefinite. Its minimum is then a bound, and at the best N it is the Shor bound. N of any groups may be left out as
-long as F stays convex: the kernel does so, with a proof, as groups are decided. Without any N the bound is exact.
+``w'N w >= 0``, hence ``||R w - z||^2 >= ||R w - z||^2 - w'N w``. The right side is convex if ``F = R'R - N`` is
+positive semidefinite. Its minimum is then a bound, and at the best N it is the Shor bound. N of any groups may be left
+out as long as F stays positive semidefinite: the kernel does so, with a proof, as groups are decided. Without any N the
+bound is exact.
 """
 
 from __future__ import annotations
@@ -22,13 +23,16 @@ from relaxations import kernel
 from relaxations.active_set import ActiveSetBounder, ActiveSetRelaxation, GroupedProblem
 from relaxations.clock import check, factorisation
 from relaxations.multipliers.shor import ShorProblem, shor_multipliers
+from relaxations.price import Price
 
 if TYPE_CHECKING:
     from relaxations.kernel.tableau import KernelProblem, PairMultipliers
 
 _UNIT = float(np.finfo(np.float64).eps) / 2
 _LARGEST_SHARE = 0.05  # of its inverse that rounding may cost: the proof of convexity is the harder for it
-LARGEST_GROUP = 64  # columns: dropping a group's multipliers takes as many pending updates of the tableau
+_STEPS, _OPERATIONS = 15.0, 2e10  # of the interior-point method; operations per second
+_NODE = 7e-9  # seconds per squared number of columns, measured for 200 to 400
+LARGEST_GROUP = 40  # columns: dropping a group's multipliers takes as many pending updates of the tableau
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ class ConvexifiedRelaxation(ActiveSetRelaxation):
     N are the multipliers of the root's Shor bound, computed once and left out for groups that are decided: nearly the
     strength of "shor" at nearly the price of "active-set", and exact at leaves. The compiled search runs on it. Use it
     for large trees with more rows than columns. Where it does not apply (dependent or nearly dependent columns, L1
-    penalty, groups of more than 64 columns) it is "active-set".
+    penalty, groups of more than 40 columns) it is "active-set".
 
     Parameters
     ----------
@@ -62,6 +66,12 @@ class ConvexifiedRelaxation(ActiveSetRelaxation):
     def prepare(self, instance: Instance) -> ActiveSetBounder:
         """Compute the multipliers of the root, once."""
         return _ConvexifiedBounder(instance, self)
+
+    def price(self, instance: Instance) -> Price:
+        """Return the seconds of the multipliers and of a node of the compiled search, for m pairs of M columns."""
+        M, sizes = float(instance.reduction.n_columns), np.bincount(instance.reduction.labels).astype(np.float64)
+        pairs = float(sizes @ (sizes - 1.0)) / 2.0
+        return Price(_STEPS * (pairs**3 / 3.0 + 10.0 * M**3) / _OPERATIONS, _NODE * M**2)
 
     def multipliers(self, grouped: GroupedProblem, root: SignPattern) -> Floats | None:
         """Return theta N for the box of ``root``, a row per column with the entries of its own group.
@@ -177,5 +187,5 @@ def _pair_multipliers(grouped: GroupedProblem, N: Floats, V: Floats) -> PairMult
         return None
     Z = 0.5 * (Z + Z.T)
     Z[np.diag_indices(len(Z))] += J + allowance
-    pairs: PairMultipliers = kernel.tableau.PairMultipliers(True, np.ascontiguousarray(N), H, J, np.ascontiguousarray(Z))
+    pairs: PairMultipliers = kernel.tableau.PairMultipliers(True, np.ascontiguousarray(N), H, J, Z)
     return pairs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -34,11 +35,11 @@ _CONFIRMED_TO = (PROVED, 1e-6)  # relative accuracy to which the bound of an ope
 class CompiledExplorer:
     """Depth-first search with a compiled bound; one workspace per thread, nothing shared but data.
 
-    The bound is "active-set", or "convexified" with its multipliers (see ``convexify``).
+    The bound is "active-set", or "convexified" with ``multipliers``, which are computed when they are first needed.
     """
 
     def __init__(self, grouped: GroupedProblem, rule: BranchingRule, tolerances: Tolerances, upper: float,
-                 diagonal: Floats | None = None, multipliers: Floats | None = None) -> None:
+                 diagonal: Floats | None = None, multipliers: Callable[[], Floats | None] | None = None) -> None:
         self._candidates = number_of_candidates(rule, grouped.reduction.labels)
         self.grouped, self._rule = grouped, rule
         self._upper = upper
@@ -48,13 +49,16 @@ class CompiledExplorer:
         )
         self._safe = SafeBound(grouped.reduction)
         self._local = threading.local()
-        if multipliers is not None:
-            self.convexify(multipliers)
+        self._multipliers, self._preparing = multipliers, threading.Lock()
 
-    @property
-    def name(self) -> str:
-        """The bound in use."""
-        return "convexified" if self._problem.pairs.used else "active-set"
+    def _prepare(self) -> None:
+        """Compute the multipliers, if there are any to compute; raises ``OutOfTime``."""
+        with self._preparing:
+            if self._multipliers is not None:
+                N = self._multipliers()
+                self._multipliers = None
+                if N is not None:
+                    self.convexify(N)
 
     def convexify(self, multipliers: Floats) -> bool:
         """Bound by "convexified" from now on; return whether rounding allows it."""
@@ -68,6 +72,10 @@ class CompiledExplorer:
 
     def explore(self, subtree: Subtree, incumbent: Incumbent, node_budget: int, stop: NDArray[np.uint8]) -> Exploration:
         """Explore one subtree inside the kernel, the GIL released."""
+        try:
+            self._prepare()
+        except OutOfTime:
+            return Exploration(incumbent, open=[subtree])
         found = self._walk(self._problem, self._rules, subtree, incumbent, node_budget, stop)
         if self._problem.pairs.used and any(left.doubtful for left in found.open):
             self._settle(found, node_budget, stop)
@@ -130,6 +138,7 @@ class CompiledExplorer:
         Once the time is up, that of the whole tree's relaxation, which is at hand.
         """
         try:
+            self._prepare()
             return max(self._safe_bound(subtree, upper), subtree.floor)
         except OutOfTime:
             return max(self._floor, subtree.floor)

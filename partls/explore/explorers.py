@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import isnan
 
 import numpy as np
@@ -73,12 +74,16 @@ class SearchProblem:
         grouped = grouped or group_columns(self.instance.reduction)
         if not kernel_applies(grouped):
             return fallback
-        multipliers = None
-        if isinstance(relaxation, ConvexifiedRelaxation):
-            multipliers = self.multipliers
-            if multipliers is None:
-                multipliers = relaxation.multipliers(grouped, SignPattern.free(grouped.reduction.n_groups))
+        multipliers = self._multipliers_of(relaxation, grouped)
         return CompiledExplorer(grouped, self.branching, self.tolerances, self.upper, self.diagonal, multipliers)
+
+    def _multipliers_of(self, relaxation: Relaxation, grouped: GroupedProblem) -> Callable[[], Floats | None] | None:
+        """Return what computes the multipliers of a relaxation that has any, if they are not known yet."""
+        if not isinstance(relaxation, ConvexifiedRelaxation):
+            return None
+        if self.multipliers is not None:
+            return lambda: self.multipliers
+        return partial(relaxation.multipliers, grouped, SignPattern.free(grouped.reduction.n_groups))
 
 
 @dataclass(frozen=True, eq=False)

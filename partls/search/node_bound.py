@@ -20,6 +20,7 @@ from relaxations.policies.auto import Auto
 
 _FIRST_WORK = 1e7  # nodes times M^2 explored in the caller's thread, which cannot be interrupted, before any other
 _STRENGTHEN_AFTER = 1000  # nodes: the diagonal then costs about what the search has cost so far
+_NODE = 4e-9  # seconds of a node with the cheap bound per squared number of columns, measured for 200 to 400
 _MOST = 0.5  # share of the gap: a bound that closes more of it at the root is worth a hundred times the time per node
 _DEPTH_FIRST_BUDGET, _BEST_FIRST_BUDGET = 512, 32  # nodes per task
 _GENERIC_BUDGET = 8
@@ -75,7 +76,7 @@ class NodeBound:
             return STRONG_PENALTY
         if not isinstance(self.explorers.main, CompiledExplorer):
             return ""
-        if nodes_left > self._price_of_multipliers and self._convexify(self.explorers.main, root, is_over):
+        if self._convexify(self.explorers.main, root, is_over, nodes_left):
             return CONVEXIFIED
         diagonal = run_with_deadline(self.explorers.main.add_diagonal, is_over)
         self.problem = replace(self.problem, diagonal=diagonal)
@@ -89,19 +90,12 @@ class NodeBound:
         bound = run_with_deadline(lambda: named(STRONG_PENALTY).prepare(instance).bound(root), is_over)
         return bound is not None and bound.value / self._reduction.scale - lower > _MOST * (upper - lower)
 
-    @property
-    def _price_of_multipliers(self) -> float:
-        """How many nodes cost as much as the multipliers of the root's Shor bound: measured, for m pairs of M columns.
-
-        An interior-point method takes some 15 steps of ``m^3 / 3 + 10 M^3`` operations, a node 72 M^2.
-        """
-        M, sizes = float(self._reduction.n_columns), np.bincount(self._reduction.labels).astype(np.float64)
-        pairs = float(sizes @ (sizes - 1.0)) / 2.0
-        return 15.0 * (pairs**3 / 3.0 + 10.0 * M**3) / (72.0 * M**2)
-
-    def _convexify(self, explorer: CompiledExplorer, root: SignPattern, is_over: Callable[[], bool]) -> bool:
-        """Bound by "convexified" from now on; return whether it applies, and there was time for its multipliers."""
+    def _convexify(self, explorer: CompiledExplorer, root: SignPattern, is_over: Callable[[], bool], nodes_left: float
+                   ) -> bool:
+        """Bound by "convexified" from now on if it applies and its multipliers cost less than the nodes left."""
         relaxation = ConvexifiedRelaxation()
+        if relaxation.price(self.problem.instance).prepare > nodes_left * _NODE * self._reduction.n_columns**2:
+            return False
         multipliers = run_with_deadline(lambda: relaxation.multipliers(explorer.grouped, root), is_over)
         if multipliers is None or not explorer.convexify(multipliers):
             return False

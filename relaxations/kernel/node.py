@@ -19,14 +19,14 @@ from relaxations.kernel.compilation import (
     signs_table,
     vector,
 )
-from relaxations.kernel.pivoting import PRUNED, SOLVED, UNFINISHED, dual_steps, restore, solve_in_place
 from relaxations.kernel.pairs import drop_pairs, stays_convex
+from relaxations.kernel.pivoting import PRUNED, SOLVED, UNFINISHED, dual_steps, restore, solve_in_place
 from relaxations.kernel.safe_bound import FITTED, SCRATCH_ROWS, safe_bound
 from relaxations.kernel.tableau import (
+    PAIRED,
     PASSIVE,
     PENDING_ROWS,
     POINT,
-    PAIRED,
     STATE_ROWS,
     KernelProblem,
     copy_state,
@@ -119,30 +119,53 @@ def copy_signs(source: Any, target: Any) -> None:
 @compiled(flag, workspace_t, integer, integer)
 def is_proved(ws: Workspace, level: int, first: int) -> bool:
     """Return whether the rows of a level are about the group that begins at column ``first``."""
+    found = False
     for r in range(ws.n_rows[level]):
-        if ws.order[r] == first:
-            return True
-    return False
+        found = found or ws.order[r] == first
+    return found
+
+
+@compiled(flag, problem_t, workspace_t, integer)
+def nothing_stays(problem: KernelProblem, ws: Workspace, level: int) -> bool:
+    """Return whether all groups with pair multipliers are decided: without any, F is R'R, and convex."""
+    stays = False
+    for k in range(ws.signs.shape[1]):
+        stays = stays or (ws.signs[level, k] == 0 and ws.S[level, PAIRED, problem.start[k]] > 0.0)
+    return not stays
+
+
+@compiled(integer, problem_t, workspace_t, integer)
+def next_to_drop(problem: KernelProblem, ws: Workspace, level: int) -> int:
+    """Return a decided group of a node whose pair multipliers can be dropped; -1 if there is none."""
+    free = nothing_stays(problem, ws, level)
+    for k in range(ws.signs.shape[1]):
+        first = problem.start[k]
+        held = ws.S[level, PAIRED, first]
+        if ws.signs[level, k] == 0 or held == 0.0:
+            continue
+        if free or is_proved(ws, level, first):
+            return k
+        if held == 1.0 and stays_convex(problem, ws.L, ws.pivots, ws.order, ws.n_rows[level], k):
+            ws.n_rows[level] += problem.start[k + 1] - first
+            for a in range(ws.S.shape[2]):  # what was refused may be possible now
+                ws.S[level, PAIRED, a] = np.ceil(ws.S[level, PAIRED, a])
+            return k
+        for a in range(first, problem.start[k + 1]):
+            ws.S[level, PAIRED, a] = REFUSED
+    return -1
 
 
 @compiled(numba.types.Tuple((integer, real)), *at_t, real, real, glue=True)
 def drop_all_pairs(problem: KernelProblem, ws: Workspace, level: int, cutoff: float, value: float) -> tuple[int, float]:
     """Drop the pair multipliers of all decided groups of a node with a tableau of its own, and solve it again."""
     S, T, U, C = ws.S[level], ws.T[level], ws.U[SCRATCH], ws.C[SCRATCH]
-    changed = False
-    for k in range(ws.signs.shape[1]):
-        first = problem.start[k]
-        if ws.signs[level, k] == 0 or S[PAIRED, first] == 0.0:
-            continue
-        if not is_proved(ws, level, first):
-            if not stays_convex(problem, ws.L, ws.pivots, ws.order, ws.n_rows[level], k):
-                continue
-            ws.n_rows[level] += problem.start[k + 1] - first
+    k = next_to_drop(problem, ws, level)
+    if k < 0:
+        return SOLVED, value
+    while k >= 0:
         n, value = drop_pairs(problem, T, U, C, 0, S, value, k, ws.rows)
         materialise(T, T, U, C, n, S)
-        changed = True
-    if not changed:
-        return SOLVED, value
+        k = next_to_drop(problem, ws, level)
     status, value, _ = solve_in_place(problem, cutoff, T, ws.T_passive[level], U, C, S, value, ws.scratch)
     return status, value
 
@@ -209,20 +232,6 @@ def settle(ws: Workspace, source: int, target: int, slot: int, n: int, value: fl
     else:
         counts[MATERIALISED] += 1
         own_tableau(ws, source, target, slot, n)
-
-
-@compiled(integer, problem_t, workspace_t, integer)
-def next_to_drop(problem: KernelProblem, ws: Workspace, level: int) -> int:
-    """Return a decided group of a node whose pair multipliers can be dropped; -1 if there is none."""
-    for k in range(ws.signs.shape[1]):
-        first = problem.start[k]
-        if ws.signs[level, k] != 0 and ws.S[level, PAIRED, first] == 1.0:
-            if stays_convex(problem, ws.L, ws.pivots, ws.order, ws.n_rows[level], k):
-                ws.n_rows[level] += problem.start[k + 1] - first
-                return k
-            for a in range(first, problem.start[k + 1]):
-                ws.S[level, PAIRED, a] = REFUSED
-    return -1
 
 
 @compiled(integer, *at_t, real, integers, glue=True)

@@ -17,9 +17,9 @@ import numba
 from relaxations.kernel.compilation import compiled, flag, integer, integers, matrix, real, vector
 from relaxations.kernel.tableau import (
     DIAGONAL,
+    PAIRED,
     PASSIVE,
     POINT,
-    PAIRED,
     KernelProblem,
     pending_row,
     problem_t,

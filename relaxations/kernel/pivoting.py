@@ -202,8 +202,8 @@ def restore(problem: KernelProblem, T: Any, U: Any, C: Any, n: int, S: Any, valu
     return False, n, value
 
 
-@compiled(numba.types.Tuple((integer, real, real)), problem_t, real, matrix, vector, matrix, vector, matrix, real, matrix,
-          glue=True)
+@compiled(numba.types.Tuple((integer, real, real)), problem_t, real, matrix, vector, matrix, vector, matrix, real,
+          matrix, glue=True)
 def solve_in_place(problem: KernelProblem, cutoff: float, T: Any, T_passive: Any, U: Any, C: Any, S: Any, value: float,
                    scratch: Any) -> tuple[int, float, float]:
     """Solve the node of S, whose tableau is T, in T and S; return (status, value, safe bound).

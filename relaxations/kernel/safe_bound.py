@@ -11,7 +11,7 @@ import numba
 import numpy as np
 
 from relaxations.kernel.compilation import compiled, integer, matrix, real, vector
-from relaxations.kernel.tableau import ACTIVE_SIGN, PASSIVE, PASSIVE_SIGN, POINT, PAIRED, KernelProblem, problem_t
+from relaxations.kernel.tableau import ACTIVE_SIGN, PAIRED, PASSIVE, PASSIVE_SIGN, POINT, KernelProblem, problem_t
 
 _MARGIN = 1e-14  # rounding of a safe value, relative to the norms of the residual and of the data
 _PRODUCT_MARGIN = 1e-14  # the same of what N adds: some tens of roundings, for groups of up to a hundred columns
@@ -76,9 +76,9 @@ def dual_value(problem: KernelProblem, S: Any, scratch: Any) -> tuple[float, flo
 
     For any r: ``||Rw - z||^2 >= 2 r'z - r'r - 2 (R'r)'w``. With r the residual of S's point, what the
     gradient R'r lacks to zero (undecided columns) or to its sign (decided ones) is priced by the bound of its
-    coefficient. With N, ``w'N w >= 0`` for every solution w, so that R'R may be replaced by F = R'R - N, which is
-    positive semidefinite: the gradient is then R'r + N w. With D, only ``R'R - D`` is linearised and the undecided groups keep ``x'Dx``, least over their two
-    orthants.
+    coefficient. With N, ``w'N w >= 0`` for every solution w, so that F = R'R - N, positive semidefinite, may stand for
+    R'R: the gradient is then R'r + N w. With D, only ``R'R - D`` is linearised and the undecided groups keep ``x'Dx``,
+    least over their two orthants.
     """
     R, g, p, point, gradient = problem.R, S[POINT], S[PASSIVE], scratch[FITTED], scratch[GRADIENT]
     height, M = R.shape

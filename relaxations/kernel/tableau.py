@@ -24,7 +24,7 @@ from relaxations.kernel.compilation import bytes_t, compiled, flag, integer, int
 DIAGONAL, POINT, PASSIVE_SIGN, ACTIVE_SIGN, PASSIVE, PAIRED = 0, 1, 2, 3, 4, 5
 STATE_ROWS = 6
 
-MAX_PENDING = 128  # pending pivots before a trial stops with the (valid) bound it has reached
+MAX_PENDING = 64  # pending pivots before a trial stops with the (valid) bound it has reached
 PENDING_ROWS = MAX_PENDING + 3  # two more for an exchange, one for scratch
 MIN_PIVOT = 1e-9  # below it a column (norm about 1) depends on the passive ones
 

@@ -28,7 +28,7 @@ from relaxations.kernel.node import (
 )
 from relaxations.kernel.pivoting import PRUNED, SOLVED, UNFINISHED, solve_node
 from relaxations.kernel.safe_bound import disjunction
-from relaxations.kernel.tableau import DIAGONAL, PASSIVE, POINT, PAIRED, KernelProblem, problem_t
+from relaxations.kernel.tableau import DIAGONAL, PAIRED, PASSIVE, POINT, KernelProblem, problem_t
 
 MAX_VIOLATION, BOUND_SCORE = 0, 1  # how branching candidates are ranked
 CLOSED, FIXED, DESCENDED, BROKEN = 0, 1, 2, 3  # what came of branching
