@@ -50,8 +50,17 @@ def alone() -> tuple[Any, ...]:
 
 
 def solved(case: Tiny | None = None, **options: Any) -> partls.Result:
-    case = case or hard()
+    """Solve with the bound that leaves a large tree to explore, unless another is asked for."""
+    case, options = case or hard(), {"relaxation": "active-set", **options}
     return partls.solve(case.X, case.y, case.labels, method="bnb", ungrouped="free", **{**case.options, **options})
+
+
+@pytest.mark.parametrize("relaxation", ["auto", "convexified"])
+def test_the_multipliers_of_the_convexified_bound_travel(small_tasks: None, relaxation: str) -> None:
+    executor = OneByOne()
+    here, there = solved(relaxation=relaxation), solved(relaxation=relaxation, executor=executor)
+    assert here.counts["closed by convexified"] > 0 < executor.n_requests
+    assert fingerprint(there) == fingerprint(here)
 
 
 class OneByOne(Executor):

@@ -178,7 +178,7 @@ def press(monkeypatch: pytest.MonkeyPatch, place: tuple[type, str], call: int) -
 PLACES = {
     "in the first unit of work": ((CompiledExplorer, "explore"), 1),
     "in a later round": ((CompiledExplorer, "explore"), 5),
-    "while the bound is strengthened": ((CompiledExplorer, "add_diagonal"), 1),
+    "while the bound is strengthened": ((CompiledExplorer, "convexify"), 1),
 }
 
 
