@@ -301,7 +301,7 @@ def test_a_builder_that_is_none_is_refused_in_one_line(
     with pytest.raises(InvalidInput) as caught:
         partls.solve(case.X, case.y, case.labels, relaxation=mine)
     assert str(caught.value).startswith(words)
-    assert str(caught.value).count("\n") == 0 or "CVXPY" in str(caught.value) or "cannot solve" in str(caught.value)
+    assert "\n" not in str(caught.value)
     row = relaxations.compare(instance, relaxations=[mine]).rows[0]
     assert row.status == "failed"
     assert words in row.note

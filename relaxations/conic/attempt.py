@@ -67,9 +67,9 @@ def attempt(problem: Any, solver: str, options: dict[str, Any]) -> Attempt:
     try:
         data, chain, inverse = problem.get_problem_data(solver, solver_opts=options)
     except cp.error.SolverError as error:
-        return Attempt(BoundStatus.FAILED, f"{OUT_OF_REACH}: {error}")
+        return Attempt(BoundStatus.FAILED, f"{OUT_OF_REACH}: {one_line(error)}")
     except Exception as error:
-        return Attempt(BoundStatus.FAILED, f"{type(error).__name__}: {error}")
+        return Attempt(BoundStatus.FAILED, f"{type(error).__name__}: {one_line(error)}")
     try:
         raw = chain.solve_via_data(problem, data, warm_start=False, verbose=False, solver_opts=options)
         if solver == "SCS" and raw["info"]["status_val"] == _INTERRUPTED:
@@ -79,11 +79,17 @@ def attempt(problem: Any, solver: str, options: dict[str, Any]) -> Attempt:
         if solution.status in cp.settings.SOLUTION_PRESENT + cp.settings.INF_OR_UNB:
             problem.unpack(solution)
     except Exception as error:  # solvers raise their own types, ValueError and worse: each is a failed attempt
-        return Attempt(BoundStatus.FAILED, f"{type(error).__name__}: {error}", data, chain, inverse, raw)
+        return Attempt(BoundStatus.FAILED, f"{type(error).__name__}: {one_line(error)}", data, chain, inverse, raw)
     status = _MEANING.get(solution.status, BoundStatus.FAILED)
     if status is BoundStatus.INACCURATE and any(variable.value is None for variable in problem.variables()):
         status = BoundStatus.FAILED  # a limit was reached before there was a point
     return Attempt(status, str(solution.status), data, chain, inverse, raw, inner)
+
+
+def one_line(error: Exception) -> str:
+    """Return the first line of what an error says: CVXPY's go on with advice that does not fit here."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else ""
 
 
 def mapped_back(inner: Any, chain: Any, inverse: Any) -> Any:

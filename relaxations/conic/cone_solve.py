@@ -12,7 +12,7 @@ from scipy import sparse
 
 from formulations.data import Floats
 from formulations.errors import InvalidInput
-from relaxations.conic.attempt import Attempt, attempt, default_options, mapped_back
+from relaxations.conic.attempt import Attempt, attempt, default_options, mapped_back, one_line
 from relaxations.protocol import BoundStatus
 from relaxations.safe.cone_program import ConeProgram, Cones
 
@@ -64,7 +64,7 @@ def solver_data(problem: cp.Problem, solver: str) -> tuple[Any, Any]:
     try:
         data, _, inverse = problem.get_problem_data(solver)
     except Exception as error:  # CVXPY raises its own types and others
-        raise InvalidInput(f"{solver} cannot solve this problem ({error}): choose another solver") from error
+        raise InvalidInput(f"{solver} cannot solve this problem ({one_line(error)}): choose another solver") from error
     return data, inverse[-1][cp.settings.OFFSET]
 
 
