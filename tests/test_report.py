@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import json
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -278,6 +281,16 @@ def test_one_of_several_targets(tmp_path):
         model.report(tmp_path / "page.html")
     figures = read(model.report(tmp_path / "page.html", output=1)).figures
     assert figures["rows"]["actual"][1:] == (-y).tolist()
+
+
+def test_the_page_explains_its_words_as_the_glossary_does():
+    root = Path(__file__).resolve().parents[1]
+    shown = (root / "partls" / "report" / "assets" / "page.html").read_text(encoding="utf-8")
+    glossary = (root / "docs" / "glossary.md").read_text(encoding="utf-8")
+    terms = dict(re.findall(r"^\| ([^|]+) \|[^|]*\| ([^|]+) \|$", glossary, re.MULTILINE))
+    explained = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", shown)
+    assert len(explained) > 10
+    assert {term: html.unescape(words) for term, words in explained} == {term: terms[term] for term, _ in explained}
 
 
 def test_what_cannot_be_reported_is_refused(model, tmp_path):
