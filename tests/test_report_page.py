@@ -132,7 +132,7 @@ def test_the_headline_says_what_was_proved(page, model):
     assert "Proven optimal" in page.text("#proof")
     assert "Of the 16 ways" in page.text("#proof")
     assert [link.text for link in page.all("nav a")] == [
-        "Groups", "Certainty", "Price", "Fit", "What if", "Data", "Search", "Settings",
+        "Groups", "Certainty", "Price", "Fit", "What if", "Data", "Search", "Settings", "Words",
     ]
     up = {name for name, sign in zip(model.group_names_, model.signs_, strict=True) if sign > 0}
     shown = page.text("#reading").split("Push it down")[0]
