@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _OUTSIDE_TABLEAU = 1e-9  # of a column's norm: nearer to the others than this, a column starts outside the tableau
 _TIE = 1e-14  # of the target's norm: gradients (columns have norm about 1) closer than this are equal
 _SOLVED_AGAIN = 1e-9  # of the value: a kernel bound further than this below its own estimate is solved again
-_COSTLY_RESIDUAL = 1e-11  # of the root's value: an optimality residual that costs more than this is refined
+COSTLY_RESIDUAL = 1e-11  # of the root's value: an optimality residual that costs more than this is refined
 _PLAINLY_INDEPENDENT = 1e4  # no need to look for dependent columns below this condition
 _MAX_CONDITION = 1e6  # the tableau is an inverse of Q = R'R: beyond this its square leaves too few digits
 
@@ -81,7 +81,7 @@ class GroupedProblem:
         state[tableau.PASSIVE] = self.passive
         problem: KernelProblem = tableau.KernelProblem(
             self.R, self.z, self.reduction.rest, self.size, self.start, self.coef_bounds(upper), self.T, state,
-            self.floor, ZERO_COEFFICIENT * norm, _TIE * norm, _COSTLY_RESIDUAL * self.floor, not self.passive.all(),
+            self.floor, ZERO_COEFFICIENT * norm, _TIE * norm, COSTLY_RESIDUAL * self.floor, not self.passive.all(),
             np.zeros(len(self.point)) if diagonal is None else diagonal, diagonal is not None,
             tableau.PairMultipliers(False, none, none, np.zeros(0), none), stop_flag(self.work),
         )
@@ -235,7 +235,7 @@ class ActiveSetBounder:
             np.array(signs.values, np.int8), cutoff / red.scale,
         )
         S = self._workspace.S[0]
-        far = _SOLVED_AGAIN * value + _COSTLY_RESIDUAL * self._grouped.size
+        far = _SOLVED_AGAIN * value + COSTLY_RESIDUAL * self._grouped.size
         if status == kernel.pivoting.UNFINISHED or value - safe > far:
             return self._orthogonal.bound(signs, cutoff=cutoff)
         v = S[kernel.tableau.POINT] * S[kernel.tableau.PASSIVE]

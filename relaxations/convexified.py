@@ -10,6 +10,7 @@ bound is exact.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,15 +21,19 @@ from formulations.errors import InvalidInput
 from formulations.instance import Instance
 from formulations.signs import SignPattern
 from relaxations import kernel
-from relaxations.active_set import ActiveSetBounder, ActiveSetRelaxation, GroupedProblem
+from relaxations.active_set import COSTLY_RESIDUAL, ActiveSetBounder, ActiveSetRelaxation, GroupedProblem
 from relaxations.clock import check, factorisation
+from relaxations.multipliers.flatness import most_curved
 from relaxations.multipliers.shor import ShorProblem, shor_multipliers
 from relaxations.price import Price
+from relaxations.protocol import Bound, BoundStatus
 
 if TYPE_CHECKING:
     from relaxations.kernel.tableau import KernelProblem, PairMultipliers
 
 _UNIT = float(np.finfo(np.float64).eps) / 2
+_CURVED = 1e-4  # least eigenvalue of R'R - N (columns have norm about 1) that dependent columns need
+_REACH = 1.01  # of coefficients: the inverse is rounded
 _LARGEST_SHARE = 0.05  # of its inverse that rounding may cost: the proof of convexity is the harder for it
 _STEPS, _OPERATIONS = 15.0, 2e10  # of the interior-point method; operations per second
 _NODE = 7e-9  # seconds per squared number of columns, measured for 200 to 400
@@ -41,8 +46,9 @@ class ConvexifiedRelaxation(ActiveSetRelaxation):
 
     N are the multipliers of the root's Shor bound, computed once and left out for groups that are decided: nearly the
     strength of "shor" at nearly the price of "active-set", and exact at leaves. The compiled search runs on it. Use it
-    for large trees with more rows than columns. Where it does not apply (dependent or nearly dependent columns, L1
-    penalty, groups of more than 40 columns) it is "active-set".
+    for large trees. Dependent columns are allowed if multipliers can make R'R - N positive definite: as many rows as
+    columns mostly suffice. Where it does not apply (no such multipliers, nearly dependent columns, L1 penalty, groups
+    of more than 40 columns) it is "active-set".
 
     Parameters
     ----------
@@ -88,15 +94,26 @@ class ConvexifiedRelaxation(ActiveSetRelaxation):
         problem = ShorProblem(
             grouped.R.T @ grouped.R, grouped.R.T @ grouped.z, paired.astype(np.int8), column_signs, reduction.l1
         )
-        found = shor_multipliers(problem, accuracy=self.accuracy) if paired.any() else None
-        if found is None:
+        base = _base(grouped, problem) if paired.any() else None
+        found = None if base is None else shor_multipliers(problem, accuracy=self.accuracy, inner=base)
+        if base is None or found is None:
             return None
+        share = base + self.theta * (found.N - base)
         N = np.zeros((reduction.n_columns, int(sizes.max())))
         for first, last in _groups(grouped):
-            block = found.N[first:last, first:last]
-            N[first:last, : last - first] = self.theta * np.maximum(0.5 * (block + block.T), 0.0)
+            block = share[first:last, first:last]
+            N[first:last, : last - first] = np.maximum(0.5 * (block + block.T), 0.0)
             N[np.arange(first, last), np.arange(last - first)] = 0.0
         return N
+
+
+def _base(grouped: GroupedProblem, problem: ShorProblem) -> Floats | None:
+    """Return multipliers that leave curvature: none are needed for independent columns; None if no others do."""
+    if grouped.passive.all():
+        return np.zeros_like(problem.Q)
+    N = most_curved(problem.Q, problem.products)[0]
+    least = float(np.linalg.eigvalsh(problem.Q - N)[0])
+    return N if least > _CURVED else None
 
 
 class _ConvexifiedBounder(ActiveSetBounder):
@@ -105,6 +122,17 @@ class _ConvexifiedBounder(ActiveSetBounder):
     def __init__(self, instance: Instance, relaxation: ConvexifiedRelaxation) -> None:
         self._relaxation = relaxation
         super().__init__(instance.reduction)
+
+    def bound(self, signs: SignPattern, *, cutoff: float = inf) -> Bound:
+        """Return the bound of one node; where a decided group has to keep its multipliers, the better one of two."""
+        found = super().bound(signs, cutoff=cutoff)
+        if not self.native or not self._problem.pairs.used or found.status is BoundStatus.CUTOFF:
+            return found
+        held = self._workspace.S[0, kernel.tableau.PAIRED] > 0
+        if not (held & (self.grouped.reduction.column_signs(signs) != 0)).any():
+            return found
+        exact = self._orthogonal.bound(signs, cutoff=cutoff)
+        return max(found, exact, key=lambda bound: bound.value)
 
     def _kernel_problem(self) -> KernelProblem:
         plain = super()._kernel_problem()
@@ -115,7 +143,7 @@ class _ConvexifiedBounder(ActiveSetBounder):
 def applies(grouped: GroupedProblem) -> bool:
     """Return whether pair multipliers can serve a problem."""
     small = bool(np.diff(grouped.start).max(initial=0) <= LARGEST_GROUP)
-    return small and grouped.reliable and bool(grouped.passive.all()) and not grouped.reduction.l1.any()
+    return small and grouped.reliable and not grouped.reduction.l1.any()
 
 
 def convexified(grouped: GroupedProblem, plain: KernelProblem, N: Floats) -> KernelProblem | None:
@@ -126,18 +154,22 @@ def convexified(grouped: GroupedProblem, plain: KernelProblem, N: Floats) -> Ker
         F[first:last, first:last] -= N[first:last, : last - first]
     V = _inverse_above(F, margin)
     pairs = None if V is None else _pair_multipliers(grouped, N, V)
-    if pairs is None:
+    if V is None or pairs is None:
         return None
     tableau, c = kernel.tableau, grouped.R.T @ grouped.z
     T = cho_solve((cholesky(F, lower=True, check_finite=False), True), np.eye(len(F)), check_finite=False)
     T = -0.5 * (T + T.T)
     point = -T @ c
     state = plain.state.copy()
-    state[tableau.DIAGONAL], state[tableau.POINT] = np.diag(T), point
+    state[tableau.DIAGONAL], state[tableau.POINT], state[tableau.PASSIVE] = np.diag(T), point, 1.0
     for first, last in _groups(grouped):
         state[tableau.PAIRED, first:last] = N[first:last].any()
     value = grouped.size - float(c @ point)
-    return plain._replace(T=T, state=state, value=value, pairs=pairs, has_diagonal=False)
+    coef_bounds = np.minimum(plain.coef_bounds, _REACH * (np.abs(point) + np.sqrt(np.diag(V) * max(c @ point, 0.0))))
+    return plain._replace(
+        T=T, state=state, value=value, coef_bounds=coef_bounds, slack=max(plain.slack, COSTLY_RESIDUAL * value),
+        pairs=pairs, has_diagonal=False,
+    )
 
 
 def _groups(grouped: GroupedProblem) -> list[tuple[int, int]]:

@@ -22,9 +22,10 @@ from tests.rational_optimum import every_candidate, optimum
 from tests.strategies import Tiny
 from tests.tolerances import VANISHING, same_optimum
 
-SERVED = ("overdetermined", "correlated", "subset sum", "l2", "weights", "no intercept", "free columns", "singletons")
+SERVED = ("overdetermined", "correlated", "subset sum", "l2", "weights", "no intercept", "free columns", "singletons",
+          "underdetermined", "duplicates")
 PRICED = 1e-11  # of ||y||^2: what the prices of residuals may take from a bound
-UNSERVED = ("underdetermined", "duplicates", "l1")  # dependent columns or L1: "active-set" by another name
+UNSERVED = ("l1",)  # "active-set" by another name
 
 
 def instance_of(case: Tiny) -> Instance:
@@ -62,6 +63,16 @@ def test_bounds_never_exceed_the_optimum_nor_fall_and_are_exact_at_leaves(kind: 
         check_bounds(FAMILIES[kind](seed), seed)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_as_many_rows_as_columns_need_multipliers_to_be_convex_at_all(seed: int) -> None:
+    """Centring leaves one direction flat. Leaves are then bounded without multipliers."""
+    case = correlated(seed, n_columns=12, n_groups=4, n_rows=12)
+    grouped = group_columns(instance_of(case).reduction)
+    assert not grouped.passive.all()
+    assert ConvexifiedRelaxation().multipliers(grouped, SignPattern.free(4)) is not None
+    check_bounds(case, seed)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", SERVED)
 def test_three_hundred_bounds_and_raw_values_fail_the_same_test(kind: str) -> None:
@@ -80,11 +91,12 @@ def test_no_bound_exceeds_the_exact_optimum_at_any_condition(power: int) -> None
     assert result.lower_bound <= float(optimum(exact, (0, 0, 0))) * (1.0 + 1e-15)
 
 
-def large(seed: int, *, n_columns: int, n_groups: int) -> tuple[Instance, np.ndarray]:
+def large(seed: int, *, n_columns: int, n_groups: int, n_rows: int = 0) -> tuple[Instance, np.ndarray]:
     """Return a problem with neighbouring columns correlated and a target of noise alone: its tree is large."""
     rng = np.random.default_rng([32, seed])
     L = np.linalg.cholesky(toeplitz(0.5 ** np.arange(n_columns)))
-    X, y = rng.standard_normal((2 * n_columns, n_columns)) @ L.T, rng.standard_normal(2 * n_columns)
+    n_rows = n_rows or 2 * n_columns
+    X, y = rng.standard_normal((n_rows, n_columns)) @ L.T, rng.standard_normal(n_rows)
     return Instance(X, y, np.repeat(np.arange(n_groups), n_columns // n_groups).tolist()), y
 
 
@@ -201,6 +213,15 @@ def test_a_large_tree_is_smaller_and_has_the_same_answer(seed: int) -> None:
     assert strong.counts["closed by convexified"] > 0 and "closed by convexified" not in plain.counts
     again = partls.solve_instance(instance, relaxation="convexified", n_jobs=2)
     assert (again.n_nodes, again.objective) == (strong.n_nodes, strong.objective)
+
+
+def test_a_tree_with_as_many_rows_as_columns_is_smaller_too() -> None:
+    instance, y = large(0, n_columns=80, n_groups=20, n_rows=80)
+    plain = partls.solve_instance(instance, relaxation="active-set")
+    strong = partls.solve_instance(instance, relaxation="convexified")
+    assert strong.objective == same_optimum(plain.objective, y)
+    assert strong.n_nodes < plain.n_nodes / 2
+    assert strong.counts["closed by convexified"] > 0
 
 
 def test_what_keeps_its_multipliers_at_a_leaf_is_settled_without_them() -> None:

@@ -69,14 +69,15 @@ class NodeBound:
         With "strengthened" or "convexified" the search has to start again from the root.
         """
         self.is_final = True
-        if not isinstance(self.problem.relaxation, Auto):
+        auto = self.problem.relaxation
+        if not isinstance(auto, Auto):
             return ""
         if self._penalty_pays(root, lower, upper, is_over):
             self.strengthen_penalty()
             return STRONG_PENALTY
         if not isinstance(self.explorers.main, CompiledExplorer):
             return ""
-        if self._convexify(self.explorers.main, root, is_over, nodes_left):
+        if auto.convexify and self._convexify(self.explorers.main, root, is_over, nodes_left):
             return CONVEXIFIED
         diagonal = run_with_deadline(self.explorers.main.add_diagonal, is_over)
         self.problem = replace(self.problem, diagonal=diagonal)

@@ -127,8 +127,8 @@ def is_proved(ws: Workspace, level: int, first: int) -> bool:
 
 @compiled(flag, problem_t, workspace_t, integer)
 def nothing_stays(problem: KernelProblem, ws: Workspace, level: int) -> bool:
-    """Return whether all groups with pair multipliers are decided: without any, F is R'R, and convex."""
-    stays = False
+    """Return whether all groups with pair multipliers are decided: without any, F is R'R, and definite."""
+    stays = problem.dependent  # then R'R is singular, and the tableau would break down
     for k in range(ws.signs.shape[1]):
         stays = stays or (ws.signs[level, k] == 0 and ws.S[level, PAIRED, problem.start[k]] > 0.0)
     return not stays

@@ -17,6 +17,12 @@ class Auto(ActiveSetRelaxation):
     "convexified" bound. Else it computes a diagonal below R'R, and adds the rises of undecided groups up
     (:mod:`relaxations.diagonal`). ``Result.counts`` names the switch: "switched to strengthened", "switched to
     convexified" or "switched to diagonal". By itself, outside a search, it is the "active-set" bound.
+
+    Parameters
+    ----------
+    convexify : bool
+        Whether it may be "convexified": without, the diagonal takes its place, for comparison.
     """
 
     name: str = "auto"
+    convexify: bool = True
