@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from formulations.errors import InvalidInput
 from formulations.instance import Instance
 from formulations.signs import SignPattern
 from formulations.tolerances import ABSOLUTE_TOLERANCE, OPTIMAL_GAP
-from partls.exact.doubt import Answer, Search, settled
+from partls.exact.doubt import Answer, Search, reach_of, settled
 from partls.explore.incumbents import solve_pattern
 from partls.explore.subtree import Incumbent, round_to_signs
 from partls.presolve.presolve import Presolved
@@ -192,7 +193,8 @@ def _solved(task: SearchTask, strategy: Strategy, *, settle: bool) -> Result:
     """Return the result of what presolve has left to search, as one of the whole problem.
 
     A strategy that keeps more than the best solution is given the whole problem: every sign pattern counts. So is any
-    other, again, if exact signs have cost more than rounding: columns then only nearly depend on each other.
+    other, again, if exact signs have cost more than rounding, or an answer without some columns is in doubt: columns
+    then only nearly depend on each other.
     """
     whole = Presolved.nothing(task.instance, task.root)
     if not settle or getattr(strategy, "lists_patterns", False):
@@ -206,21 +208,28 @@ def _solved(task: SearchTask, strategy: Strategy, *, settle: bool) -> Result:
     if paid <= _SHARE * negligible:
         return result
     again, _ = _searched(task, whole, strategy)
+    if paid == inf and not task.is_over():
+        return again
     return again if again.objective < result.objective or again.gap < result.gap else result
 
 
 def _searched(task: SearchTask, problem: Presolved, strategy: Strategy) -> tuple[Result, float]:
-    """Run the strategy on what is left of the problem, say what was proved of the whole, and what exact signs cost."""
+    """Run the strategy on what is left of the problem, say what was proved of the whole, and what presolve has cost.
+
+    That is what exact signs cost; it is unlimited where columns that were left out may count.
+    """
     left = task
     if problem.report:
         left = replace(task, instance=problem.instance, root=problem.root, start=problem.inside(task.start))
     found = strategy.run(left) if problem.parts is None else run_by_parts(strategy, left, problem.parts)
-    answer, limit = _settled(left, strategy, found)
+    answer, limit = _settled(left, strategy, found, whole=not problem.redundant)
     instance, objective, coef, intercept = task.instance, answer.objective, answer.coef, answer.intercept
     if problem.report:
         coef, intercept = problem.restored(coef, intercept)
         objective = instance.objective(coef, intercept)
-    margin = problem.margin * problem.instance.reduction.scale
+    reduction = left.instance.reduction
+    reach = reach_of(reduction, found.distance) if answer.in_doubt else 0.0
+    margin = problem.redundant.margin(reach) * reduction.scale
     lower_bound, status = max(min(answer.lower_bound - margin, objective), 0.0), limit or Status.HEURISTIC
     if strategy.proves:
         status = _status(objective, lower_bound, target_size(instance), task.gap_tol, limit)
@@ -229,10 +238,11 @@ def _searched(task: SearchTask, problem: Presolved, strategy: Strategy) -> tuple
         time.perf_counter() - task.began, dict(found.counts), answer.solutions, found.trace,
         _given(instance, task.root), problem.report,
     )
-    return result, objective - answer.objective
+    columns_may_count = answer.in_doubt or (bool(problem.redundant) and status is Status.PRECISION_LIMIT)
+    return result, inf if columns_may_count else objective - answer.objective
 
 
-def _settled(task: SearchTask, strategy: Strategy, found: Outcome) -> tuple[Answer, Status | None]:
+def _settled(task: SearchTask, strategy: Strategy, found: Outcome, *, whole: bool) -> tuple[Answer, Status | None]:
     """Re-solve the answer by orthogonal factorisation and score it on the original data; also return what ended it.
 
     Where nearly dependent columns leave it in doubt, exact arithmetic settles it. A large problem whose time is up
@@ -248,7 +258,7 @@ def _settled(task: SearchTask, strategy: Strategy, found: Outcome) -> tuple[Answ
     clock = _Clock(task)
     answer = settled(
         instance, task.root, Answer(coef, intercept, objective, lower_bound, found.solutions),
-        Search(found.distance, limit is not None or not strategy.proves, task.gap_tol, clock.is_over),
+        Search(found.distance, whole, limit is not None or not strategy.proves, task.gap_tol, clock.is_over),
     )
     if answer.n_exact:
         found.counts["exact nodes"] = answer.n_exact

@@ -127,8 +127,11 @@ def test_small_penalties_of_nearly_dependent_columns_are_right_in_the_long_run()
     assert found["optimal"] > 0.85 * 4000
 
 
-@pytest.mark.parametrize("seed", [306, 1296])  # presolve frees the only group: no column with a sign is left
-def test_columns_that_presolve_has_freed_are_in_doubt_like_the_others(seed: int) -> None:
+@pytest.mark.parametrize("seed", [
+    306, 1296,  # presolve frees the only group: no column with a sign is left
+    128, 611, 1623, 2003, 4966,  # presolve leaves out columns that others make up for, but for rounding
+])
+def test_columns_that_presolve_has_settled_are_in_doubt_like_the_others(seed: int) -> None:
     found = verdicts(range(seed, seed + 1))
     assert set(found) <= {f"{method}, {good}" for method in METHODS for good in ("optimal", "rounded")}
 
@@ -141,7 +144,7 @@ def test_nearly_dependent_columns_are_decided_in_the_long_run() -> None:
 
 
 def test_no_bound_is_above_the_optimum_where_a_search_is_cut_short() -> None:
-    for seed in range(60):
+    for seed in (*range(60), 128, 2003, 4966):
         problem = hostile(seed)
         best = optimum(Exact.of(problem.case), problem.signs)
         started = {"n_starts": 1, "random_state": 0, "polish": "none"}

@@ -31,7 +31,10 @@ _GRACE = 0.1  # seconds for the first bound, where a limit has ended the search
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A model, its lower bound, the solutions kept beside it and the nodes that exact arithmetic has explored."""
+    """A model, its lower bound, the solutions kept beside it and the nodes that exact arithmetic has explored.
+
+    ``in_doubt`` says that rounding leaves it open, and that exact arithmetic has not been asked.
+    """
 
     coef: Floats
     intercept: float
@@ -39,6 +42,7 @@ class Answer:
     lower_bound: float
     solutions: tuple[Solution, ...] = ()
     n_exact: int = 0
+    in_doubt: bool = False
 
 
 @dataclass(frozen=True)
@@ -46,9 +50,11 @@ class Search:
     """What a search leaves behind: whether it was cut short, the gap asked for, and who may end the work.
 
     ``distance`` is that of the nearest column to the others, as a share of its norm, the free columns set aside.
+    ``whole`` says that no column was left out: in exact arithmetic, no others make up for one but for rounding.
     """
 
     distance: float
+    whole: bool
     cut_short: bool
     gap_tol: float
     is_over: Callable[[], bool]
@@ -64,6 +70,8 @@ def settled(instance: Instance, root: SignPattern, answer: Answer, search: Searc
     lowered = answer
     if search.distance * instance.reduction.independence < _NEAR:
         lowered = replace(answer, lower_bound=max(answer.lower_bound - rounding, 0.0))
+    if not search.whole:
+        return replace(lowered, in_doubt=True)
     if instance.n_columns > _MAX_COLUMNS or instance.X.size > _MAX_ENTRIES:
         return lowered
     return _exactly(instance, root, lowered, search)
@@ -72,9 +80,13 @@ def settled(instance: Instance, root: SignPattern, answer: Answer, search: Searc
 def rounding_of(reduction: Reduction, distance: float, objective: float) -> float:
     """Return how far rounding may have moved the bounds near an objective; free columns are rounded as well."""
     size = float(reduction.z @ reduction.z + reduction.rest) * reduction.scale
-    reach = math.sqrt(reduction.problem.n_columns) / max(distance * reduction.independence, np.finfo(np.float64).eps)
-    moved = _ROUNDED * reach * math.sqrt(size)
+    moved = _ROUNDED * reach_of(reduction, distance) * math.sqrt(size)
     return moved * (2 * math.sqrt(objective) + moved)
+
+
+def reach_of(reduction: Reduction, distance: float) -> float:
+    """Return how large coefficients can get (of columns of norm one), as a multiple of the target's norm."""
+    return math.sqrt(reduction.problem.n_columns) / max(distance * reduction.independence, np.finfo(np.float64).eps)
 
 
 def _exactly(instance: Instance, root: SignPattern, answer: Answer, search: Search) -> Answer:

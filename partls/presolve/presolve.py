@@ -15,7 +15,7 @@ from partls.presolve.exact_signs import with_exact_signs
 from partls.presolve.fewer_columns import with_zeros, without_columns
 from partls.presolve.free_groups import within, without_signs
 from partls.presolve.independent_parts import Parts, independent_parts, is_linked
-from partls.presolve.redundant_columns import redundant_columns
+from partls.presolve.redundant_columns import Redundant, redundant_columns
 from partls.presolve.report import Presolve
 
 _NOTHING = Presolve()
@@ -35,8 +35,8 @@ class Presolved:
         The independent parts of what is left to search; None if it is one, or its signs hold together.
     report
         What was settled.
-    margin
-        What to take off a bound of what is left (its reduced units), for columns that were left out.
+    redundant
+        The columns that were left out.
     """
 
     whole: Instance
@@ -45,7 +45,7 @@ class Presolved:
     root: SignPattern
     report: Presolve
     parts: Parts | None = None
-    margin: float = 0.0
+    redundant: Redundant = field(default_factory=Redundant)
     _directions: tuple[Direction, ...] = ()
     _left_out: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, np.intp))
 
@@ -67,7 +67,7 @@ class Presolved:
         if not report:
             return cls.nothing(instance, root)
         return cls(
-            instance, root, left, within(root, instance, freed), report, parts, redundant.margin, directions, left_out
+            instance, root, left, within(root, instance, freed), report, parts, redundant, directions, left_out
         )
 
     @classmethod

@@ -7,14 +7,15 @@ they had, and no penalty rises: those by squares are rows of R, where the identi
 must be no less than ``sum_i c_i l1_i``.
 
 A column twice, a total beside its parts and a multiple are the usual cases. What is left of the identity, a share e of
-``||R_j||``, is rounding. With coefficients up to ``DEPENDENT_BOUND`` times the target's norm, which is as far as bounds
-on dependent columns go, residuals move by no more than ``rho = DEPENDENT_BOUND e ||z||``, and the bound is lowered by
-``2 rho ||z|| + rho^2``.
+``||R_j||``, is rounding. With coefficients up to a multiple of the target's norm, ``DEPENDENT_BOUND``, which is as far
+as bounds on dependent columns go, residuals move by no more than ``rho = DEPENDENT_BOUND e ||z||``, and the bound is
+lowered by ``2 rho ||z|| + rho^2``. Where columns that are left nearly depend on each other, coefficients may be larger,
+and e may matter: the whole problem is then solved instead (``partls/solve.py``).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,10 +31,26 @@ _MOST = 100  # columns of a group that are tried one by one
 
 @dataclass(frozen=True, eq=False)
 class Redundant:
-    """Reduced columns to leave out, and what to take off the bound of the problem without them (reduced units)."""
+    """Reduced columns to leave out, and the sum of the shares of their norms that the others do not make up for.
 
-    columns: NDArray[np.intp]
-    margin: float = 0.0
+    ``size`` is the target's squared norm (reduced units).
+    """
+
+    columns: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, np.intp))
+    lost: float = 0.0
+    size: float = 0.0
+
+    def __bool__(self) -> bool:
+        """Whether any column is left out."""
+        return bool(len(self.columns))
+
+    def margin(self, reach: float = 0.0) -> float:
+        """Return what to take off the bound of the problem without the columns (reduced units).
+
+        The proof covers coefficients up to ``reach`` times the target's norm, and at least ``DEPENDENT_BOUND`` times.
+        """
+        rho = max(reach, DEPENDENT_BOUND) * self.lost
+        return (2.0 * rho + rho**2) * self.size
 
 
 def redundant_columns(reduction: Reduction) -> Redundant:
@@ -47,9 +64,7 @@ def redundant_columns(reduction: Reduction) -> Redundant:
             for j, share in _redundant(reduction, members) if 1 < len(members) <= _MOST else ():
                 found.append(j)
                 lost += share
-    size = float(reduction.z @ reduction.z)
-    rho = DEPENDENT_BOUND * lost
-    return Redundant(np.array(sorted(found), np.intp), (2.0 * rho + rho**2) * size)
+    return Redundant(np.array(sorted(found), np.intp), lost, float(reduction.z @ reduction.z))
 
 
 def _redundant(reduction: Reduction, members: NDArray[np.intp]) -> list[tuple[int, float]]:
