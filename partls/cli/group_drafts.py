@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from partls.cli.training_data import TrainingData
 
+_WIDTH = 80  # of the lines of a draft
 DRAFTS = ("correlation", "prefix", "column")
 
 
@@ -40,15 +42,37 @@ class Draft:
         lines = [f"# {line}" for line in heading]
         if self.left_out:
             lines += ["", "# Left out of the model:"]
-            lines += [f"#   {_printable(name)}: {reason}" for name, reason in self.left_out.items()]
-            lines.append(f"drop = [{', '.join(map(_string, self.left_out))}]")
+            for name, reason in self.left_out.items():
+                lines += _comment(f"{_printable(name)}: {reason}", "#   ")
+            lines += _list("drop", self.left_out)
         if self.encode:
             lines += ["", "# Each value of a text column gets a 0/1 column.", 'encode = "onehot"']
         lines += ["", "[groups]"]
         for name, members in self.groups.items():
-            lines += [f"# {self.reasons[name]}"] if name in self.reasons else []
-            lines.append(f"{_string(name)} = [{', '.join(map(_string, members))}]")
+            lines += _comment(self.reasons[name]) if name in self.reasons else []
+            lines += _list(_string(name), members)
         return "\n".join(lines) + "\n"
+
+
+def _comment(text: str, mark: str = "# ") -> list[str]:
+    """Return a comment on lines of the file's width."""
+    return textwrap.wrap(text, _WIDTH, initial_indent=mark, subsequent_indent=mark + "  ", break_long_words=False,
+                         break_on_hyphens=False)
+
+
+def _list(key: str, members: Iterable[str]) -> list[str]:
+    """Return a TOML list, on one line where it fits."""
+    items = [*map(_string, members)]
+    line = f"{key} = [{', '.join(items)}]"
+    if len(line) <= _WIDTH:
+        return [line]
+    lines = [f"{key} = ["]
+    for item in items:
+        if len(lines) > 1 and len(lines[-1]) + len(item) + 2 <= _WIDTH:
+            lines[-1] += f" {item},"
+        else:
+            lines.append(f"    {item},")
+    return [*lines, "]"]
 
 
 def _string(text: str) -> str:

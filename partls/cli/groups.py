@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import textwrap
 from collections.abc import Mapping, Sized
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from partls.cli.group_drafts import DRAFTS, Draft, by_column, by_correlation, by
 from partls.cli.group_problems import examined, without_group, wrong_kinds
 from partls.cli.grouping import GroupsFile
 from partls.cli.option_groups import unbundled
-from partls.cli.output import BAD_INPUT, Force, guarded, harmless, print_document, say, say_to_people
+from partls.cli.output import BAD_INPUT, Force, guarded, print_document, say, say_to_people, tell
 from partls.cli.output_paths import check_places
 from partls.cli.preparation import MISSING, Preparation
 from partls.cli.prepare import means_of
@@ -137,7 +138,7 @@ def check(
     if as_json:
         print_document({"ok": not problems, "problems": problems})
     elif not problems:
-        print_stdout(harmless(f"{file}: {_sizes(len(coded.columns), groups)}: {_members_found(coded, groups)}"))
+        tell(f"{file}: {_sizes(len(coded.columns), groups)}: {_members_found(coded, groups)}")
     for problem in problems:
         say(f"- {problem}")
     if problems:
@@ -180,7 +181,9 @@ def _reasons(left_out: Mapping[str, str]) -> str:
 def _heading(data: Path, target: str | None, file: str) -> list[str]:
     """Return what stands at the top of a draft: what it is, and what to do with it."""
     name = "".join(c if c.isprintable() else "?" for c in data.name)
-    told = f"Groups of the columns of {name}, a draft to edit: the coefficients of a group share one sign."
+    what = f"Groups of the columns of {name}, a draft to edit: the coefficients of a group share one sign."
+    told = textwrap.wrap(what, 78, break_long_words=False, break_on_hyphens=False)
     if target is None:
-        return [told, "Take the target out of its group."]
-    return [told, f"Then: partls fit {shlex.quote(name)} --target {shlex.quote(target)} --groups {shlex.quote(file)}"]
+        return [*told, "Take the target out of its group."]
+    command = f"partls fit {shlex.quote(name)} --target {shlex.quote(target)} --groups {shlex.quote(file)}"
+    return [*told, f"Then: {command}"]

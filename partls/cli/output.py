@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import sys
 from collections.abc import Callable
 from typing import Annotated, Any, ParamSpec
 
@@ -20,6 +19,7 @@ from partls.cli.streams import answerable, print_stderr, print_stdout, speaks_un
 from partls.explain.report import name as short
 from partls.result import PROVEN, Result, Status
 from partls.runtime.progress import in_terminal
+from partls.runtime.screen import screen_width, wrapped
 
 BAD_INPUT, NOT_PROVEN, INTERRUPTED = 2, 3, 130
 _SIGN = {1: ("+", "green"), 0: ("0", "dim"), -1: ("-", "red")}
@@ -68,6 +68,11 @@ def message_of(error: PartLSError) -> str:
 def harmless(text: str) -> str:
     """Return one line whose control characters, as a hostile column name has them, are shown and not obeyed."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def tell(text: str) -> None:
+    """Print sentences on standard output, on as many lines as the screen needs."""
+    print_stdout(wrapped(harmless(text)))
 
 
 def say(message: str) -> None:
@@ -144,9 +149,9 @@ def group_document(partition: Partition, alpha: Any, beta: Any) -> dict[str, Any
 
 
 def show(*parts: Any, **options: Any) -> None:
-    """Print what rich renders on standard output; a pipe gets plain lines, wide enough for tables."""
+    """Print what rich renders on standard output, as wide as the screen; a pipe gets plain lines."""
     with telling():
-        (_Screen() if sys.stdout.isatty() else _Screen(width=120)).print(*parts, **options)
+        _Screen(width=screen_width()).print(*parts, **options)
 
 
 class _Screen(Console):

@@ -14,9 +14,8 @@ from partls.cli import data_options as source
 from partls.cli import known_signs
 from partls.cli.file_kinds import check_arguments
 from partls.cli.option_groups import unbundled
-from partls.cli.output import guarded, harmless, print_document, say
+from partls.cli.output import guarded, print_document, say, tell
 from partls.cli.proof_data import GivenColumns, ProofData
-from partls.cli.streams import print_stdout
 from partls.runtime.progress import working
 from partls.verification import verify as check
 from partls.verification.document import read_certificate
@@ -78,6 +77,7 @@ def verify(
     if as_json:
         print_document({"verified": True, **asdict(proved), "used": used and used.document()})
         return
-    print_stdout(str(proved))
+    for line in str(proved).split("\n"):
+        tell(line)
     if used is not None:
-        print_stdout(harmless(f"as the proof says: {used}"))
+        tell(f"as the proof says: {used}")

@@ -34,7 +34,7 @@ class Contributions(ShownAsText):
             [str(i), *map(number, self.values[i]), number(self.predictions[i])] for i in shown
         ]
         if n_rows > _SHOWN:
-            lines.insert(_SHOWN // 2, ["...", *[""] * (len(self.names) + 1)])
+            lines.insert(_SHOWN // 2, [f"({n_rows - _SHOWN} more)", *[""] * (len(self.names) + 1)])
         return table(("row", *map(name, self.names), "prediction"), lines)
 
     @property

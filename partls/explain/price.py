@@ -24,6 +24,7 @@ from formulations.tolerances import ROUNDING
 from partls.explain.report import EXACT_FIT, SIGN, Report, name, number, percent, table
 from partls.result import Result, Status
 from partls.runtime.options import nonnegative
+from partls.runtime.screen import wrapped
 from partls.solve import solve_instance
 
 _TOO_LATE = "the price of the constraint takes more than time_limit"
@@ -71,7 +72,7 @@ class PriceOfConstraint(Report):
             for row in self.rows
         ]
         headers = ("group", "sign", "gain if freed", "share", "pulling against the sign")
-        return "\n".join([self._head(), "", table(headers, lines, left=(0, 1, 4))])
+        return "\n".join([wrapped(self._head()), "", table(headers, lines, left=(0, 1, 4))])
 
     def _head(self) -> str:
         if np.isinf(self.price):

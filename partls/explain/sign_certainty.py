@@ -15,6 +15,7 @@ from formulations.signs import SignPattern
 from partls.explain.report import EXACT_FIT, SIGN, Report, name, number, percent, table
 from partls.result import Result, Status
 from partls.runtime.options import a_priori_signs, nonnegative
+from partls.runtime.screen import wrapped
 from partls.solve import solve_instance
 from relaxations.clock import OutOfTime, check, until
 
@@ -74,7 +75,8 @@ class SignCertainty(Report):
         ties = [[str(tie.signs), *self._cost(tie)] for tie in self.near_ties]
         more = "" if self.complete else ", and there may be more:"
         patterns = table(("signs", "objective", "increase"), ties)
-        return "\n".join([*self._heading(), table(headers, flips, left=(0, 1)), "", self._count() + more, patterns])
+        costs = table(headers, flips, left=(0, 1))
+        return "\n".join([*map(wrapped, self._heading()), costs, "", self._count() + more, patterns])
 
     def _heading(self) -> list[str]:
         return [f"{EXACT_FIT}: an increase is no share of its objective", ""] if self.exact_fit else []
@@ -89,7 +91,7 @@ class SignCertainty(Report):
         """Return the objective and its increase, as a share only of an objective that is more than rounding."""
         objective = row.flipped_objective if isinstance(row, FlippedGroup) else row.objective
         if not self.exact_fit:
-            return [most + number(objective), most + percent(row.increase)]
+            return [most + number(objective), most + percent(row.increase).removeprefix("<" if most else "")]
         return ["0", "none"] if row.increase == 0 else [most + number(objective), "unknown" if most else "not exact"]
 
 
@@ -156,6 +158,7 @@ def _flip(solver: _Solver, result: Result, k: int, share: float) -> FlippedGroup
     except OutOfTime:
         return FlippedGroup(name, sign, beta, dropped.value, dropped.share_above(result.rounded), 0.0, False)
     reached, flipped_beta, exact = found.rounded, float(found.beta[k]), found.status in _PROVED
+    exact |= result.status in _PROVED and reached.share_above(result.rounded) == 0  # no sign fits better than the best
     if not exact and dropped.value < reached.value:
         reached, flipped_beta = dropped, 0.0
     return FlippedGroup(name, sign, beta, reached.value, reached.share_above(result.rounded), flipped_beta, exact)

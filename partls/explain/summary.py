@@ -13,6 +13,11 @@ from formulations.partition import Partition
 from partls.explain.contributions import UNGROUPED, contributions
 from partls.explain.report import EXACT_FIT, SIGN, Report, name, number, percent, table
 from partls.result import Result
+from partls.runtime.screen import wrapped
+
+NEGATIVE_SHARE = (
+    "a negative share of the variance: the group's part of the prediction moves against the other parts taken together"
+)
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,9 @@ class Summary(Report):
         )
         headers = ("group", "sign", "beta", "variance", "feature", "alpha", "coef")
         lines.append(["intercept", "", number(self.intercept), "", "", "", ""])
-        return "\n".join([head, "", table(headers, lines, left=(0, 1, 4)), self.certificate])
+        notes = [NEGATIVE_SHARE] if any(row.variance_share < 0 for row in self.rows) else []
+        shown = table(headers, lines, left=(0, 1, 4))
+        return "\n".join([wrapped(head), "", shown, *map(wrapped, [*notes, self.certificate])])
 
     def _lines(self, members: list[FeatureRow]) -> list[list[str]]:
         first = members[0]

@@ -44,10 +44,11 @@ class ResultTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         """Yield the table; where it is too wide, one below the other with the first column again, no figure cut."""
-        *first, last = self._blocks(options.max_width)
-        for columns in first:
-            yield self._table(columns, caption=None)
-        yield self._table(last, caption=self.caption)
+        from rich.text import Text
+
+        for columns in self._blocks(options.max_width):
+            yield self._table(columns)
+        yield Text(self.caption, style="italic")
 
     def _blocks(self, width: int) -> list[list[Column]]:
         """Return the columns of each table that fits a width, the first column in all of them."""
@@ -70,11 +71,11 @@ class ResultTable:
             return max(map(len, cells)) + _MARGIN
         return min(max(len(word) for cell in cells for word in cell.split()), _LONGEST_WORD) + _MARGIN
 
-    def _table(self, columns: Sequence[Column], caption: str | None) -> Table:
+    def _table(self, columns: Sequence[Column]) -> Table:
         from rich import box
         from rich.table import Table
 
-        table = Table(box=box.SIMPLE_HEAD, caption=caption, caption_justify="left")
+        table = Table(box=box.SIMPLE_HEAD)
         for i, column in enumerate(columns):
             align: JustifyMethod = "left" if column.text else "right"
             width = None if i else self._width(column) - _MARGIN
