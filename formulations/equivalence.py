@@ -20,7 +20,38 @@ _SIMPLEX_TOLERANCE = 1e-8  # how far the alphas of a group may be from summing t
 
 
 def to_partls(alpha: Any, b: Any, partition: Partition) -> tuple[Floats, Floats]:
-    """Return the PartLS solution ``(alpha_hat, beta_hat)`` of a PartLS-b solution: alpha >= 0, b in {-1, +1}^K."""
+    """Return the PartLS solution ``(alpha_hat, beta_hat)`` of a PartLS-b solution: alpha >= 0, b in {-1, +1}^K.
+
+    One of the two maps of Theorem 3 of Esposito, Cerrato and Locatelli (2024): both solutions have equal coefficients.
+
+    Parameters
+    ----------
+    alpha : (M,) array
+        The size of each coefficient.
+    b : (K,) array
+        The sign of each group.
+    partition : Partition
+        The groups.
+
+    Returns
+    -------
+    alpha_hat : (M,) array
+        The share of each column.
+    beta_hat : (K,) array
+        The effect of each group.
+
+    Raises
+    ------
+    InvalidInput
+        If an alpha is negative, or a sign is neither -1 nor +1.
+
+    Examples
+    --------
+    >>> from formulations import Partition, to_partls
+    >>> alpha, beta = to_partls([1.0, 3.0, 2.0], [1, -1], Partition.from_labels(["a", "a", "b"]))
+    >>> alpha.tolist(), beta.tolist()
+    ([0.25, 0.75, 1.0], [4.0, -2.0])
+    """
     weights = per_column(alpha, partition, "alpha")
     signs = per_group(b, partition, "b")
     if not np.isin(signs, (-1.0, 1.0)).all():
@@ -38,7 +69,38 @@ def to_partls(alpha: Any, b: Any, partition: Partition) -> tuple[Floats, Floats]
 
 
 def to_partls_b(alpha_hat: Any, beta_hat: Any, partition: Partition) -> tuple[Floats, NDArray[np.int8]]:
-    """Return the PartLS-b solution ``(alpha, b)`` of a PartLS solution; a group with beta 0 gets b = +1."""
+    """Return the PartLS-b solution ``(alpha, b)`` of a PartLS solution; a group with beta 0 gets b = +1.
+
+    The other map of Theorem 3 of Esposito, Cerrato and Locatelli (2024).
+
+    Parameters
+    ----------
+    alpha_hat : (M,) array
+        The share of each column.
+    beta_hat : (K,) array
+        The effect of each group.
+    partition : Partition
+        The groups.
+
+    Returns
+    -------
+    alpha : (M,) array
+        The size of each coefficient.
+    b : (K,) array of int
+        The sign of each group.
+
+    Raises
+    ------
+    InvalidInput
+        If shares are negative or do not sum to one in a group.
+
+    Examples
+    --------
+    >>> from formulations import Partition, to_partls_b
+    >>> alpha, b = to_partls_b([0.25, 0.75, 1.0], [4.0, -2.0], Partition.from_labels(["a", "a", "b"]))
+    >>> alpha.tolist(), b.tolist()
+    ([1.0, 3.0, 2.0], [1, -1])
+    """
     weights = as_simplex(alpha_hat, partition)
     beta = per_group(beta_hat, partition, "beta")
     return _spread(np.abs(beta), partition) * weights, np.where(beta < 0, -1, 1).astype(np.int8)
@@ -47,7 +109,32 @@ def to_partls_b(alpha_hat: Any, beta_hat: Any, partition: Partition) -> tuple[Fl
 def to_coef(alpha: Any, beta: Any, partition: Partition, free: Any = None) -> Floats:
     """Return the coefficients ``w_m = alpha_m beta_k[m]``; PartLS-b solutions are read with b in place of beta.
 
-    ``free`` gives the coefficients of the columns in no group, in the order of ``partition.free`` (default 0).
+    Parameters
+    ----------
+    alpha : (M,) array
+        The share of each column, or its size in PartLS-b.
+    beta : (K,) array
+        The effect of each group, or its sign in PartLS-b.
+    partition : Partition
+        The groups.
+    free : array, optional
+        The coefficients of the columns in no group, in the order of ``partition.free``; zero by default.
+
+    Returns
+    -------
+    (M,) array
+        The coefficients.
+
+    Raises
+    ------
+    InvalidInput
+        If a length does not fit the partition.
+
+    Examples
+    --------
+    >>> from formulations import Partition, to_coef
+    >>> to_coef([0.25, 0.75, 1.0], [4.0, -2.0], Partition.from_labels(["a", "a", "b"])).tolist()
+    [1.0, 3.0, -2.0]
     """
     coef = per_column(alpha, partition, "alpha") * _spread(per_group(beta, partition, "beta"), partition) + 0.0
     if free is not None:
@@ -56,7 +143,34 @@ def to_coef(alpha: Any, beta: Any, partition: Partition, free: Any = None) -> Fl
 
 
 def from_coef(coef: Any, partition: Partition) -> tuple[Floats, Floats]:
-    """Return ``(alpha, beta)`` of sign-consistent coefficients: beta the group sums, alpha each column's share."""
+    """Return ``(alpha, beta)`` of sign-consistent coefficients: beta the group sums, alpha each column's share.
+
+    Parameters
+    ----------
+    coef : (M,) array
+        Coefficients, of one sign in each group.
+    partition : Partition
+        The groups.
+
+    Returns
+    -------
+    alpha : (M,) array
+        Shares: nonnegative, summing to one in each group; equal shares in a group of zeros, zero for free columns.
+    beta : (K,) array
+        The sum of each group's coefficients.
+
+    Raises
+    ------
+    InvalidInput
+        If coefficients of one group have opposite signs.
+
+    Examples
+    --------
+    >>> from formulations import Partition, from_coef
+    >>> alpha, beta = from_coef([1.0, 3.0, -2.0], Partition.from_labels(["a", "a", "b"]))
+    >>> alpha.tolist(), beta.tolist()
+    ([0.25, 0.75, 1.0], [4.0, -2.0])
+    """
     w = per_column(coef, partition, "coef")
     labels = partition.labels
     positive = np.bincount(labels[(labels >= 0) & (w > 0)], minlength=partition.n_groups) > 0

@@ -11,11 +11,33 @@ PROBLEM = "\n  - "  # what stands before each of several problems in one message
 
 
 class PartLSError(Exception):
-    """Root of every exception raised on purpose: catching it catches all of them."""
+    """The base class of every exception that the toolkit raises on purpose.
+
+    Examples
+    --------
+    >>> import partls
+    >>> try:
+    ...     partls.Instance([[1.0]], [1.0, 2.0])
+    ... except partls.PartLSError as error:
+    ...     print(error)
+    y has 2 values but X has 1 row
+    """
 
 
 class InvalidInput(PartLSError, ValueError):  # noqa: N818
-    """Data or an option that cannot be used; the message names the row, column or option and what to do."""
+    """Data or an option that cannot be used; the message names the row, column or option and what to do.
+
+    Examples
+    --------
+    >>> import partls
+    >>> try:
+    ...     partls.Instance([[1.0, 2.0]], [1.0], {"size": ["area", "rooms"]}, columns=["area", "room"])
+    ... except partls.InvalidInput as error:
+    ...     print(error)
+    cannot use these groups: 2 problems
+      - group "size": unknown column "rooms"; did you mean "room"?
+      - in no group: "room"; add them to one, or set ungrouped="free"
+    """
 
 
 class InvalidOption(InvalidInput):
@@ -46,11 +68,29 @@ class NotANumber(InvalidInput, TypeError):  # noqa: N818
 
 
 class VerificationError(PartLSError, ValueError):
-    """A certificate that does not prove what it claims; the message names what fails."""
+    """A certificate that does not prove its claim; the message names the step that fails.
+
+    Examples
+    --------
+    >>> import partls
+    >>> result = partls.solve([[1.0], [2.0]], [1.0, 2.5], ["a"], certificate="proof.json")
+    >>> try:
+    ...     partls.verify("proof.json", [[1.0], [2.0]], [1.0, 3.0], ["a"])
+    ... except partls.VerificationError as error:
+    ...     print(error)
+    the certificate belongs to other data, groups or weights
+    """
 
 
 class WorkersLost(PartLSError, RuntimeError):  # noqa: N818
-    """The processes or machines that explored for a search are gone; its checkpoint, if any, is up to date."""
+    """All processes or machines that explored for a search are gone; its checkpoint, if any, is up to date.
+
+    Examples
+    --------
+    >>> import partls
+    >>> issubclass(partls.WorkersLost, partls.PartLSError)
+    True
+    """
 
 
 def suggestion(name: str, allowed: Iterable[str]) -> str:

@@ -21,19 +21,20 @@ PENALTIES = ("l2", "l1")
 
 
 class Instance:
-    """minimise ``||X w + t - y||^2 + penalty(beta) + ridge ||w||^2``  s.t. the coefficients of a group share one sign.
+    """Minimise ``||X w + t - y||^2 + penalty(beta) + ridge ||w||^2``  s.t. the coefficients of a group share one sign.
 
     ``beta_k`` is the sum of the coefficients of group k; the penalty is ``sum_k eta_k beta_k^2`` ("l2") or
     ``sum_k eta_k |beta_k|`` ("l1"). With weights, row n counts ``sample_weight[n]`` times. The intercept t is free
-    and, unless ``penalize_intercept``, unpenalised; ridge never counts it. Validated once, frozen afterwards.
+    and, unless ``penalize_intercept``, unpenalised; ridge never penalises it. An instance is validated once and cannot
+    be changed afterwards. Esposito, Cerrato and Locatelli (2024), Definition 1 and equation (4).
 
     Parameters
     ----------
     X : (N, M) array, frame or sparse matrix
         Finite numbers; column names are taken from a frame or from ``columns``. A float64 array is not copied:
-        leave it unchanged while the instance is in use. Or a Dask array or frame, or the path of a Parquet folder (y
-        and sample_weight then name its columns): rows are folded where they lie, into few that have the same
-        objective for every model, and the instance is that of these.
+        leave it unchanged while the instance is in use. A Dask array or frame, or the path of a Parquet folder, is
+        compressed on the workers that hold it, to a few rows with the same objective for every model; y and
+        sample_weight then name columns of the folder.
     y : (N,) array
         The target.
     groups
@@ -45,8 +46,8 @@ class Instance:
     ridge : float
         Weight (>= 0) of the squared coefficients, grouped and free; with ``penalty="l1"`` an elastic net.
     fit_intercept, penalize_intercept
-        Whether t exists, and whether it is penalised like a group of its own (the paper's reading): as strongly as
-        every group if eta is a number, else by the number that the mapping gives ``"(intercept)"``.
+        Whether t exists, and whether it is penalised like a group of its own, as in Esposito, Cerrato and Locatelli
+        (2024), section 2: with eta if eta is a number, else with the number that the mapping gives ``"(intercept)"``.
     sample_weight : (N,) array, optional
         Nonnegative row weights.
     ungrouped : {"error", "free"}
@@ -54,8 +55,23 @@ class Instance:
     columns : sequence of str, optional
         Column names when X carries none.
     folded_from : int, optional
-        How many rows of data these few stand for, as ``formulations.rows.equivalent_rows`` makes them. Sums over the
-        rows (objective, R^2, shares of the variance) are then those of the data; what needs single rows is refused.
+        The number of original rows, if these rows are compressed (``formulations.rows.equivalent_rows``). Sums over
+        rows (objective, R^2, shares of the variance) are then those of the original data; what needs single rows is
+        refused.
+
+    Raises
+    ------
+    InvalidInput
+        If data, groups or an option cannot be used; the message names the row, column or option.
+
+    Examples
+    --------
+    >>> from formulations import Instance
+    >>> instance = Instance([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, 2.0, 4.0], {"size": [0, 1]}, eta=0.5)
+    >>> instance
+    Instance(3 rows, 2 columns, 1 group, eta=0.5 (l2))
+    >>> instance.objective([1.0, 2.0], intercept=0.0)  # 1 squared, plus 0.5 times 3 squared
+    5.5
     """
 
     def __init__(

@@ -14,7 +14,28 @@ from formulations.errors import InvalidInput
 
 @dataclass(frozen=True)
 class SignPattern:
-    """The box of solutions whose group k is >= 0 (+1), <= 0 (-1) or undecided (0); immutable and hashable."""
+    """A node of the search: group k is >= 0 (+1), <= 0 (-1) or undecided (0).
+
+    Sign patterns cannot be changed, and are hashable.
+
+    Parameters
+    ----------
+    values : tuple of {-1, 0, 1}
+        One sign per group, in the order of the groups.
+
+    Raises
+    ------
+    InvalidInput
+        If a sign is not -1, 0 or +1.
+
+    Examples
+    --------
+    >>> from formulations import SignPattern
+    >>> root = SignPattern.free(3)
+    >>> node = root.fix(1, -1)
+    >>> node.values, node.undecided, root.contains(node)
+    ((0, -1, 0), (0, 2), True)
+    """
 
     values: tuple[int, ...]
 

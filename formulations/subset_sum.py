@@ -19,7 +19,7 @@ def subset_sum(numbers: Sequence[int], rho: float = 1.0) -> Instance:
     Group k has the two columns u_k and v_k. Without the last term its best points are ``u_k = s_k / (1 + rho)``
     (number k on one side) and ``v_k = -s_k / (1 + rho)`` (on the other); the last term vanishes when the sides
     balance. So the optimum is ``balanced_value(numbers, rho)`` if the numbers split into two sets of equal sum,
-    and larger if they do not.
+    and larger if they do not. Esposito, Cerrato and Locatelli (2024), Theorem 4.
 
     Parameters
     ----------
@@ -33,10 +33,22 @@ def subset_sum(numbers: Sequence[int], rho: float = 1.0) -> Instance:
     Instance
         3K + 1 rows, 2K columns, no intercept, no penalty.
 
+    Raises
+    ------
+    InvalidInput
+        If a number is not a positive integer, or rho is not positive.
+
     Notes
     -----
     The target is ``+s_k``, as the problem above requires. The data listed in the article have ``-s_k``: its mirror
     image, which has the same optimum with all coefficients negated.
+
+    Examples
+    --------
+    >>> import partls
+    >>> from formulations import balanced_value, subset_sum
+    >>> round(partls.solve_instance(subset_sum([3, 2, 1])).objective, 6), balanced_value([3, 2, 1])  # 3 = 2 + 1
+    (7.0, 7.0)
     """
     s, root = _checked(numbers, rho), np.sqrt(rho)
     K = len(s)
@@ -52,7 +64,33 @@ def subset_sum(numbers: Sequence[int], rho: float = 1.0) -> Instance:
 
 
 def balanced_value(numbers: Sequence[int], rho: float = 1.0) -> float:
-    """Return ``rho / (1 + rho) * sum_k s_k^2``: the optimum if and only if the numbers split into equal halves."""
+    """Return ``rho / (1 + rho) * sum_k s_k^2``: the optimum if and only if the numbers split into equal halves.
+
+    See :func:`subset_sum` for the problem.
+
+    Parameters
+    ----------
+    numbers : sequence of K positive integers
+        The numbers to split.
+    rho : float
+        Weight of the squared coefficients, > 0.
+
+    Returns
+    -------
+    float
+        The objective of a balanced split.
+
+    Raises
+    ------
+    InvalidInput
+        If a number is not a positive integer, or rho is not positive.
+
+    Examples
+    --------
+    >>> from formulations import balanced_value
+    >>> balanced_value([3, 2, 1])
+    7.0
+    """
     s = _checked(numbers, rho)
     return float(rho * (s @ s) / (1.0 + rho))
 

@@ -14,6 +14,8 @@ def random_instance(
 ) -> Instance:
     """Return a regression problem with M correlated columns in consecutive groups.
 
+    The columns are normal; the same arguments give the same instance.
+
     Parameters
     ----------
     M
@@ -27,13 +29,24 @@ def random_instance(
     rows_per_column
         Rows for each column: 2 is overdetermined, below 1 there are fewer rows than columns.
     signal
-        Weight of ``X w``, w with mixed signs within groups, beside noise of unit variance in the target; 0 is noise
+        Weight of ``X w``, w with mixed signs within groups, in the target; the noise has unit variance. 0 is noise
         alone, which makes the largest trees.
     seed
-        Of all random numbers: the same arguments give the same instance.
+        Seed of all random numbers.
+
+    Returns
+    -------
+    Instance
+        The problem.
+
+    Raises
+    ------
+    InvalidInput
+        If a size is not positive, or the correlation is not in [0, 1).
 
     Examples
     --------
+    >>> from formulations import random_instance
     >>> random_instance(M=12, correlation=0.9, group_size=4)
     Instance(24 rows, 12 columns, 3 groups)
     """

@@ -21,19 +21,34 @@ def best_curvature(
     """Minimise ``Q . A - 2 (R'z)'a + z'z + rest + l1'(u + n)``  s.t. ``[1 a'; a A]`` psd, ``a = u - n``, ``u, n >= 0``.
 
     And for each group, with a share ``0 <= p_k <= 1``:  ``A_kk - U_k - N_k`` psd,  ``[p_k u_k'; u_k U_k]`` and
-    ``[1 - p_k n_k'; n_k N_k]`` psd. The value is the largest that the root of the perspective form takes over all
-    block-diagonal D; the multipliers of "curvature k" are the block D_k that attains it.
+    ``[1 - p_k n_k'; n_k N_k]`` psd. The value is the largest value of the perspective form at the root over all
+    block-diagonal D. The multipliers of "curvature k" are the block D_k that attains it.
 
     Parameters
     ----------
     instance : Instance
         The data.
     diagonal : bool
-        Ask the same of the diagonals only: D is then diagonal, the multiplier of "curvature k" its entries.
+        Constrain the diagonals only: D is then diagonal, and the multiplier of "curvature k" holds its entries.
     strengthen : bool
         Penalise ``eta (sum_m |w_m|)^2`` outside the reach of D, as in ``perspective(strengthen=True)``.
     groups : iterable of int, optional
         The groups that may carry curvature; D_k = 0 for the others. All if left out.
+
+    Returns
+    -------
+    Model
+        A semidefinite program.
+
+    Examples
+    --------
+    >>> from formulations import Instance, best_curvature
+    >>> instance = Instance([[2.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, -1.0, 0.5], ["a", "a"], fit_intercept=False)
+    >>> model = best_curvature(instance)
+    >>> round(model.solve("CLARABEL"), 3)
+    1.0
+    >>> model.duals["curvature 0"].shape
+    (2, 2)
     """
     reduction = instance.reduction
     n = reduction.n_columns

@@ -62,8 +62,9 @@ def bilinear(
 ) -> BilinearModel:
     """Minimise over alpha and beta  ``||X (P o alpha) beta + t - y||^2 + penalties``  s.t. alpha >= 0, P'alpha = 1.
 
-    A local method. Signs, eta and ridge are parameters, for ``model.fix`` and ``model.set``; free columns and the
-    intercept are optimised along.
+    The problem as Esposito, Cerrato and Locatelli (2024) define it (Definition 1). It is not convex, and a solver finds
+    a local optimum. Signs, eta and ridge are parameters, for ``model.fix`` and ``model.set``; free columns and the
+    intercept are optimised too. Needs CVXPY 1.9 and UNO: ``pip install 'partls[nlp]'``.
 
     Parameters
     ----------
@@ -72,13 +73,25 @@ def bilinear(
     signs : SignPattern, optional
         Signs of beta that are decided; none if left out.
     start : optional
-        Where to start: one sign per group, a pair ``(alpha, beta)``, or a whole number as the seed of a random
-        start (alpha uniform, beta normal). If left out, the signs of the groups' sums in least squares. A start from
+        The starting point: one sign per group, a pair ``(alpha, beta)``, or an integer as the seed of a random
+        start (alpha uniform, beta normal). By default, the signs of the groups' sums in least squares. A start from
         signs has the sizes of the least squares coefficients.
+
+    Returns
+    -------
+    BilinearModel
+        A nonlinear program with M + K variables.
 
     Notes
     -----
     The variable "alpha" is in original units, "beta" up to a power of two per group.
+
+    Examples
+    --------
+    >>> from formulations import Instance, bilinear
+    >>> instance = Instance([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, 2.0, 4.0], ["a", "a"], fit_intercept=False)
+    >>> bilinear(instance).variables["alpha"].shape
+    (2,)
     """
     reduction = instance.reduction
     grouped = np.flatnonzero(reduction.labels < instance.n_groups)

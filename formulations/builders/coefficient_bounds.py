@@ -47,22 +47,28 @@ def coefficient_bounds(
     Parameters
     ----------
     instance : Instance
-        The data. Refused, by name, if a coefficient can grow without end at no cost.
+        The data.
     signs : SignPattern, optional
         The node; bounds of the root do not hold at every node below, whose optimum is larger.
     reduced : bool
-        Whether to bound the coefficients of ``instance.reduction`` in place of those of the data.
+        Whether to bound the coefficients of ``instance.reduction`` instead of those of the data.
 
     Returns
     -------
     array
         One bound per column of X, in the units of the coefficients, inf for free columns; or one per reduced column.
 
+    Raises
+    ------
+    InvalidInput
+        If a coefficient can grow without end at no cost; the message names its column.
+
     Examples
     --------
     >>> import numpy as np
-    >>> coefficient_bounds(Instance(np.eye(3), [1.0, 2.0, 3.0], [0, 0, 1], fit_intercept=False)).round(2)
-    array([1., 2., 3.])
+    >>> from formulations import Instance, coefficient_bounds
+    >>> coefficient_bounds(Instance(np.eye(3), [1.0, 2.0, 3.0], [0, 0, 1], fit_intercept=False)).round(2).tolist()
+    [1.0, 2.0, 3.0]
     """
     reduction = instance.reduction
     bounds = proved_bounds(Setting.of(reduction, signs))

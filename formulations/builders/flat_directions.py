@@ -16,8 +16,34 @@ def flat_directions(
 ) -> Model:
     """Minimise ``gram . A``  s.t. A psd, ``tr A = 1``, ``p_ij A_ij >= 0`` for known products, ``A = 0`` if opposed.
 
-    At a positive minimum t the level sets of the lift with this Gram matrix are bounded: the dual values N of the
-    pairs make ``gram - N`` at least t. At zero the diagonal of A shows the entries that can grow for nothing.
+    If the minimum t is positive, the level sets of the lift with this Gram matrix are bounded: the dual values N of the
+    pairs make ``gram - N`` at least t. If it is zero, the diagonal of A shows which coefficients can grow at no cost.
+
+    Parameters
+    ----------
+    reduction : Reduction
+        The reduced problem.
+    gram : (n, n) array
+        The matrix of the lift.
+    products : (n, n) array
+        The known sign of each product ``v_i v_j``; 0 if it is unknown.
+    opposed : (n, n) array of bool
+        Pairs whose product is zero.
+
+    Returns
+    -------
+    Model
+        A semidefinite program of order n.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from formulations import Instance, flat_directions
+    >>> reduction = Instance(np.eye(2), [1.0, 2.0], ["a", "a"], fit_intercept=False).reduction
+    >>> none = np.zeros((2, 2), dtype=bool)
+    >>> model = flat_directions(reduction, np.eye(2), np.ones((2, 2), dtype=np.int8), none)
+    >>> round(float(model.problem.solve(solver="CLARABEL")), 4)
+    1.0
     """
     lift = cp.Variable(gram.shape, symmetric=True, name="lift")
     constraints: dict[str, cp.Constraint] = {"trace": cp.sum(cp.diag(lift)) == 1, "psd": lift >> 0}

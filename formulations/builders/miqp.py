@@ -44,14 +44,32 @@ def miqp(instance: Instance, signs: SignPattern | Iterable[int] | None = None) -
 
     Signs, eta and ridge are parameters, for ``model.fix`` and ``model.set``; the bounds m_j move with them.
     ``model.solve("SCIP")`` needs pyscipopt, ``model.solve("GUROBI")`` gurobipy; HiGHS solves no mixed-integer
-    quadratic programs. What a solver returns may violate a sign by its tolerance: ``partls.solve`` does not.
+    quadratic programs. A solver may return coefficients that violate a sign by its tolerance; ``partls.solve`` does
+    not.
 
     Parameters
     ----------
     instance : Instance
-        The data. Refused if no bound on a coefficient can be proved.
+        The data.
     signs : SignPattern, optional
         Signs that are decided; none if left out.
+
+    Returns
+    -------
+    Model
+        A mixed-integer quadratic program.
+
+    Raises
+    ------
+    InvalidInput
+        If no bound on a coefficient can be proved, as with dependent columns.
+
+    Examples
+    --------
+    >>> from formulations import Instance, miqp
+    >>> instance = Instance([[2.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, -1.0, 0.5], ["a", "a"], fit_intercept=False)
+    >>> miqp(instance).problem.is_mixed_integer()
+    True
     """
     reduction = instance.reduction
     n, K = reduction.n_columns, reduction.n_groups

@@ -26,17 +26,17 @@ class HasValue(Protocol):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Model:
-    """minimise a convex function of ``v``: a formulation of one instance, stated on its reduced coefficients.
+    """Minimise a convex function of ``v``: a formulation of one instance, stated on its reduced coefficients.
 
-    Nothing is solved until asked. What comes back is what the solver said: ``value`` may lie above the true
-    minimum and a sign may be violated, both by the solver's tolerance.
+    Building a model solves nothing. ``value`` and ``solution`` are what the solver returned: the value may lie above
+    the true minimum, and a sign may be violated, both by the solver's tolerance.
 
     Parameters
     ----------
     name : str
         The formulation.
     problem : cp.Problem
-        The problem to solve, by any CVXPY solver; its value times ``reduction.scale`` is in original units.
+        The problem, for any CVXPY solver; its value times ``reduction.scale`` is in original units.
     coefficients : expression
         The reduced coefficients v as a function of the variables.
     reduction : Reduction
@@ -44,16 +44,24 @@ class Model:
     variables, parameters, constraints : mappings
         The parts of the problem by name; the values of variables are in reduced units. Parameters hold one number
         per column: "signs", "slack" (1 where undecided), "positive" and "negative" (1 where that side is allowed),
-        "eta" and "ridge" (square roots of the group's eta and of ridge), "l1" (the cost of its size). Others belong
-        to one formulation and are described there.
+        "eta" and "ridge" (square roots of the group's eta and of ridge), "l1" (the cost of its size). The builders
+        describe further parameters of their own.
     form : Form, optional
         Formula and facts of the formulation.
     setting : Setting, optional
-        The signs and penalties that the parameters stand at.
+        The current signs and penalties of the parameters.
     own_values : mapping
-        What a formulation's own parameters are at a setting.
+        The values of a formulation's own parameters at a setting.
     changes : set of {"signs", "penalties"}
         What :meth:`fix` and :meth:`set` may change.
+
+    Examples
+    --------
+    >>> from formulations import Instance, quadratic
+    >>> instance = Instance([[2.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, -1.0, 0.5], ["a", "a"], fit_intercept=False)
+    >>> model = quadratic(instance)
+    >>> round(model.solve("CLARABEL"), 4), round(model.fix({"a": "+"}).solve("CLARABEL"), 4)
+    (0.4444, 1.0)
     """
 
     name: str

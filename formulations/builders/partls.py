@@ -49,7 +49,8 @@ BETA_FIXED = Form(
 def alpha_fixed(instance: Instance, alpha: Any, *, parametric: bool = True) -> Model:
     """Minimise over beta  ``||X (P o alpha) beta + t - y||^2 + eta * penalty(beta)``: least squares in K unknowns.
 
-    Free columns and the intercept are optimised along with beta. Eta and ridge are parameters, for ``model.set``.
+    One half of Algorithm 1 (PartLS-alt) of Esposito, Cerrato and Locatelli (2024). Free columns and the intercept are
+    optimised along with beta. Eta and ridge are parameters, for ``model.set``.
 
     Parameters
     ----------
@@ -60,10 +61,28 @@ def alpha_fixed(instance: Instance, alpha: Any, *, parametric: bool = True) -> M
     parametric : bool
         Whether the penalties stay parameters, or are numbers among the data.
 
+    Returns
+    -------
+    Model
+        A quadratic program without constraints.
+
+    Raises
+    ------
+    InvalidInput
+        If alpha is no list of shares: negative, or not summing to one in a group.
+
     Notes
     -----
     The variable "beta" is beta up to a power of two per group, which gives every column of the least-squares
     problem a comparable size; ``instance.group_sums(coef)`` of the solution is beta in original units.
+
+    Examples
+    --------
+    >>> from formulations import Instance, alpha_fixed
+    >>> instance = Instance([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, 2.0, 4.0], ["a", "a"], fit_intercept=False)
+    >>> model = alpha_fixed(instance, [0.5, 0.5])
+    >>> round(model.solve("CLARABEL"), 4), model.solution()[0].round(4).tolist()
+    (0.8333, [1.8333, 1.8333])
     """
     reduction = instance.reduction
     weights = reduction.project(as_simplex(alpha, instance.partition), 1.0)
@@ -88,8 +107,9 @@ def alpha_fixed(instance: Instance, alpha: Any, *, parametric: bool = True) -> M
 def beta_fixed(instance: Instance, beta: Any, *, parametric: bool = True) -> Model:
     """Minimise over alpha  ``||X (P o alpha) beta + t - y||^2 + eta * penalty(beta)``  s.t. alpha >= 0, P'alpha = 1.
 
-    Free columns and the intercept are optimised along with alpha. The penalty on the group sums is constant and
-    counted. Eta and ridge are parameters, for ``model.set``.
+    The other half of Algorithm 1 (PartLS-alt) of Esposito, Cerrato and Locatelli (2024). Free columns and the intercept
+    are optimised along with alpha. The penalty on the group sums is a constant, and included in the value. Eta and
+    ridge are parameters, for ``model.set``.
 
     Parameters
     ----------
@@ -100,9 +120,27 @@ def beta_fixed(instance: Instance, beta: Any, *, parametric: bool = True) -> Mod
     parametric : bool
         Whether the penalties stay parameters, or are numbers among the data.
 
+    Returns
+    -------
+    Model
+        A quadratic program with one simplex per group.
+
+    Raises
+    ------
+    InvalidInput
+        If beta does not have one finite number per group.
+
     Notes
     -----
     The variable "alpha" is in original units, one entry per grouped column, in the order of the columns.
+
+    Examples
+    --------
+    >>> from formulations import Instance, beta_fixed
+    >>> instance = Instance([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, 2.0, 4.0], ["a", "a"], fit_intercept=False)
+    >>> model = beta_fixed(instance, [3.0])
+    >>> round(model.solve("CLARABEL"), 4), model.solution()[0].round(4).tolist()
+    (1.0, [1.0, 2.0])
     """
     reduction = instance.reduction
     grouped = np.flatnonzero(reduction.labels < instance.n_groups)

@@ -35,10 +35,9 @@ FORM = Form(
 def partls_b(instance: Instance, b: SignPattern | Iterable[int]) -> Model:
     """Minimise over alpha >= 0  ``||X (P o alpha) b + t - y||^2 + eta * penalty(P'alpha)``  for b in {-1, +1}^K.
 
-    Alpha is not normalised: ``b_k alpha_m`` is the coefficient of column m of group k, so the problem is least
-    squares with nonnegative unknowns. The least value over all 2^K vectors b is the optimum of PartLS. Esposito,
-    Cerrato and Locatelli (2024), section "Reformulation as a set of convex subproblems". Signs, eta and ridge are
-    parameters, for ``model.fix`` and ``model.set``.
+    Alpha is not normalised: ``b_k alpha_m`` is the coefficient of column m of group k, so the problem is nonnegative
+    least squares. The least value over all 2^K vectors b is the optimum of PartLS. Esposito, Cerrato and Locatelli
+    (2024), section 3.2 and equation (5). Signs, eta and ridge are parameters, for ``model.fix`` and ``model.set``.
 
     Parameters
     ----------
@@ -47,6 +46,23 @@ def partls_b(instance: Instance, b: SignPattern | Iterable[int]) -> Model:
     b : SignPattern or sequence of -1 and +1
         The sign of each group. The intercept keeps both signs open, even where an L1 penalty makes it a group
         of its own, unless b has one more entry for it.
+
+    Returns
+    -------
+    Model
+        A quadratic program.
+
+    Raises
+    ------
+    InvalidInput
+        If a group has no sign.
+
+    Examples
+    --------
+    >>> from formulations import Instance, partls_b
+    >>> instance = Instance([[2.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, -1.0, 0.5], ["a", "a"], fit_intercept=False)
+    >>> [round(partls_b(instance, [b]).solve("CLARABEL"), 4) for b in (-1, 1)]
+    [2.125, 1.0]
     """
     reduction = instance.reduction
     n = reduction.n_columns

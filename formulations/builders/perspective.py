@@ -58,8 +58,8 @@ def perspective(
 
     One D serves every node: bounds never drop as signs are fixed and are exact once all are. Signs, eta and ridge are
     parameters, for ``model.fix`` and ``model.set``; the latter refuses penalties under which D is no longer below Q.
-    With ``strengthen``, an L2 penalty shapes the cones and stays as it was built. The form goes beyond Esposito,
-    Cerrato and Locatelli (2024): it convexifies their quadratic form (equation quadform) group by group.
+    With ``strengthen``, an L2 penalty shapes the cones and keeps the value it was built with. The form goes beyond
+    Esposito, Cerrato and Locatelli (2024): it convexifies their equation (8) group by group.
 
     Parameters
     ----------
@@ -76,9 +76,29 @@ def perspective(
     parametric : bool
         Whether the penalties stay parameters, or are numbers among the data.
 
+    Returns
+    -------
+    Model
+        A second-order cone program.
+
+    Raises
+    ------
+    InvalidInput
+        If D or Q - D is not positive semidefinite, or D has the wrong blocks.
+
     Notes
     -----
     Eta and ridge enter through the parameter "root", a square root of Q - D.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from formulations import Instance, perspective, quadratic
+    >>> instance = Instance([[2.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, -1.0, 0.5], ["a", "a"], fit_intercept=False)
+    >>> Q = instance.reduction.R.T @ instance.reduction.R
+    >>> D = 0.99 * np.linalg.eigvalsh(Q)[0] * np.eye(2)
+    >>> round(quadratic(instance).solve("CLARABEL"), 3), round(perspective(instance, D).solve("CLARABEL"), 3)
+    (0.444, 1.0)
     """
     reduction = instance.reduction
     parametric = parametric and not (strengthen and reduction.strengths.kind == "l2")

@@ -40,9 +40,9 @@ def quadratic(
     """Minimise ``||R v - z||^2 + rest + sum_j l1_j |v_j|``  s.t.  ``s_j v_j >= 0`` where group k[j] has a sign.
 
     A lower bound of PartLS under ``signs``: unconstrained at the root, exact once every group has a sign and
-    whenever the solution happens to be sign-consistent. Esposito, Cerrato and Locatelli (2024), equation (quadform)
-    in their section on branch and bound, without the constraints of undecided groups. Signs, eta and ridge are
-    parameters: ``model.fix(signs)`` and ``model.set(eta=..., ridge=...)`` compile nothing again.
+    whenever the solution happens to be sign-consistent. Esposito, Cerrato and Locatelli (2024), equation (8),
+    without the constraints of undecided groups. Signs, eta and ridge are parameters: ``model.fix(signs)`` and
+    ``model.set(eta=..., ridge=...)`` compile nothing again.
 
     Parameters
     ----------
@@ -51,10 +51,23 @@ def quadratic(
     signs : SignPattern, optional
         The node to start from; the root if left out.
     strengthen : bool
-        Penalise ``eta (sum_m |w_m|)^2`` in place of ``eta (sum_m w_m)^2``: the two agree wherever a group
+        Penalise ``eta (sum_m |w_m|)^2`` instead of ``eta (sum_m w_m)^2``: the two agree where a group
         shares one sign, and the first is larger elsewhere. No effect without an L2 penalty.
     parametric : bool
-        Whether the penalties stay parameters. Without, they are numbers among the data: fewer rows, no ``set``.
+        Whether the penalties stay parameters. If not, they are numbers among the data: fewer rows, no ``set``.
+
+    Returns
+    -------
+    Model
+        A quadratic program.
+
+    Examples
+    --------
+    >>> from formulations import Instance, quadratic
+    >>> instance = Instance([[2.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, -1.0, 0.5], ["a", "a"], fit_intercept=False)
+    >>> model = quadratic(instance)
+    >>> round(model.solve("CLARABEL"), 4), round(model.fix([1]).solve("CLARABEL"), 4)
+    (0.4444, 1.0)
     """
     reduction = instance.reduction
     v = cp.Variable(reduction.n_columns, name="v")

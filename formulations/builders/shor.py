@@ -55,7 +55,7 @@ def shor(
     Here Q = R'R and A stands for aa'. Where signs are decided also ``s_i a_i >= 0`` and, with ``cuts``, the
     products ``s_i s_j A_ij >= 0`` across decided groups (reformulation-linearisation cuts). A lower bound under
     ``signs``, never below the quadratic form's and exact once every group has a sign. Esposito, Cerrato and Locatelli
-    (2024), equation (quadform2) in their section on branch and bound, with A psd as a whole.
+    (2024), equation (9) without its rank constraint, but with A psd as a whole.
 
     Parameters
     ----------
@@ -66,8 +66,13 @@ def shor(
     cuts : bool
         Whether to add the products across decided groups.
     parametric : bool
-        Whether signs and penalties stay parameters, so that ``fix`` and ``set`` compile nothing again. Without, the
+        Whether signs and penalties stay parameters, so that ``fix`` and ``set`` compile nothing again. If not, the
         products of undecided groups take no rows.
+
+    Returns
+    -------
+    Model
+        A semidefinite program of order M + 1.
 
     Notes
     -----
@@ -75,8 +80,19 @@ def shor(
     signs of a on it, ``A >= 0`` and ``A - aa'`` psd give ``c'Ac >= c'SASc >= (c'|a|)^2``: the lift contains it.
 
     Eta and ridge enter through the parameter "cost", the matrix of the objective: it is linear in eta and ridge, and
-    a parameter per group would have to be multiplied by units that no float may hold. "products" are the signs of
+    a parameter per group would have to be multiplied by units beyond the range of floats. "products" are the signs of
     the products, and "free products" 1 where there is none.
+
+    References
+    ----------
+    N. Z. Shor (1987), "Quadratic optimization problems", Soviet Journal of Computer and Systems Sciences 25, 1-11.
+
+    Examples
+    --------
+    >>> from formulations import Instance, shor
+    >>> instance = Instance([[2.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, -1.0, 0.5], ["a", "a"], fit_intercept=False)
+    >>> round(shor(instance).solve("CLARABEL"), 3)
+    1.0
     """
     reduction = instance.reduction
     lift = cp.Variable((reduction.n_columns + 1, reduction.n_columns + 1), symmetric=True, name="lift")
@@ -160,10 +176,27 @@ def lifted_values(reduction: Reduction, *, cuts: bool) -> dict[str, Value]:
 def shor_block_only_as_printed(instance: Instance) -> Model:
     """Minimise ``Q . A - 2 (R'z)'a + z'z + rest + l1'|a|``  s.t. ``[1 a_k'; a_k A_k]`` psd, ``A_k >= 0`` for each k.
 
-    The relaxation as Esposito, Cerrato and Locatelli (2024) print it. Not a usable bound: only the diagonal blocks
-    A_k are constrained while the objective runs over all of A, so with two groups whose columns are not orthogonal
-    the off-diagonal blocks ``A_kl = -c Q_kl`` send it to minus infinity as c grows. Kept to show that, with the
-    penalties as numbers; use :func:`shor`.
+    The relaxation as Esposito, Cerrato and Locatelli (2024), section 3.4, print it. It gives no usable bound: only the
+    diagonal blocks A_k are constrained while the objective runs over all of A. With two groups whose columns are not
+    orthogonal, the off-diagonal blocks ``A_kl = -c Q_kl`` send it to minus infinity as c grows. It is kept to show
+    that, with the penalties as numbers; use :func:`shor`.
+
+    Parameters
+    ----------
+    instance : Instance
+        The data.
+
+    Returns
+    -------
+    Model
+        A semidefinite program, unbounded with two or more groups in general.
+
+    Examples
+    --------
+    >>> from formulations import Instance, shor_block_only_as_printed
+    >>> instance = Instance([[2.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, -1.0, 0.5], ["a", "b"], fit_intercept=False)
+    >>> shor_block_only_as_printed(instance).solve("CLARABEL")
+    -inf
     """
     reduction = instance.reduction
     lift = cp.Variable((reduction.n_columns + 1, reduction.n_columns + 1), symmetric=True, name="lift")

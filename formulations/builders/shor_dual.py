@@ -48,7 +48,7 @@ FORM = Form(
 
 
 def shor_dual(instance: Instance, signs: SignPattern | Iterable[int] | None = None, *, cuts: bool = True) -> Model:
-    """Maximise t over the multipliers of the Shor SDP; see the head of this module.
+    """Maximise t over the multipliers of the Shor SDP; the module's docstring states the problem.
 
     Its value equals that of ``shor(instance, signs, cuts=cuts)``. Signs, eta and ridge are parameters, for
     ``model.fix`` and ``model.set``; eta and ridge enter through "cost", as there.
@@ -62,9 +62,21 @@ def shor_dual(instance: Instance, signs: SignPattern | Iterable[int] | None = No
     cuts : bool
         Whether the products across decided groups have multipliers.
 
+    Returns
+    -------
+    Model
+        A semidefinite program; each of its feasible points is a lower bound.
+
     Notes
     -----
     The solution's coefficients are those of the Shor SDP, which is the dual of this problem.
+
+    Examples
+    --------
+    >>> from formulations import Instance, shor_dual
+    >>> instance = Instance([[2.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, -1.0, 0.5], ["a", "a"], fit_intercept=False)
+    >>> round(shor_dual(instance).solve("CLARABEL"), 3)
+    1.0
     """
     reduction = instance.reduction
     n, pairs = reduction.n_columns, possible_pairs(reduction, cuts=cuts)

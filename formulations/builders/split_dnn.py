@@ -39,10 +39,10 @@ def split_dnn(
     """Minimise ``H . [1 x'; x Y] + l1'x``  s.t. ``[1 x'; x Y]`` psd and >= 0, ``Y = 0`` between opposite parts.
 
     x holds the positive part of every coefficient and, behind it, the negative part, so that ``v = E x`` with E
-    = [I, -I]; H is the squared error written in x. Inside a group no positive part may meet a negative part. A
-    decided group keeps the part of its own sign only. The strongest relaxation here, of order 2M + 1 at the root;
-    the penalty ``eta (sum |w|)^2`` is contained in it, as in the Shor SDP. It goes beyond Esposito, Cerrato and
-    Locatelli (2024), whose quadratic form (equation quadform) it lifts.
+    = [I, -I]; H is the squared error written in x. Inside a group the product of a positive and a negative part is
+    zero. A decided group keeps the part of its own sign only. The strongest relaxation here, of order 2M + 1 at the
+    root; the penalty ``eta (sum |w|)^2`` is contained in it, as in the Shor SDP. It goes beyond Esposito, Cerrato and
+    Locatelli (2024): it lifts their equation (8).
 
     Parameters
     ----------
@@ -51,14 +51,26 @@ def split_dnn(
     signs : SignPattern, optional
         The decided groups; none if left out.
     parametric : bool
-        Whether signs and penalties stay parameters, so that ``fix`` and ``set`` compile nothing again. Without,
-        decided groups take no more than one part of each coefficient.
+        Whether signs and penalties stay parameters, so that ``fix`` and ``set`` compile nothing again. If not,
+        decided groups have at most one part of each coefficient.
+
+    Returns
+    -------
+    Model
+        A doubly nonnegative program of order 2M + 1.
 
     Notes
     -----
     Signs, eta and ridge enter through the parameter "cost", the matrix of the objective. A part that the signs
-    forbid has no say in it but for the cost 1 of its own square, which brings it to zero; setting it to zero by a
+    forbid enters it only by the cost 1 of its own square, which brings it to zero; setting it to zero by a
     constraint would leave interior-point solvers no interior. "parts" is 1 for the parts that count.
+
+    Examples
+    --------
+    >>> from formulations import Instance, split_dnn
+    >>> instance = Instance([[2.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, -1.0, 0.5], ["a", "a"], fit_intercept=False)
+    >>> round(split_dnn(instance).solve("CLARABEL"), 3)
+    1.0
     """
     reduction = instance.reduction
     at = Setting.of(reduction, signs)

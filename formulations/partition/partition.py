@@ -32,8 +32,8 @@ Columns = Iterable[Any] | None
 class Partition:
     """The disjoint, non-empty sets P_1, ..., P_K of columns whose coefficients share one sign.
 
-    Values compare and hash by content. Build one with :meth:`of`, or with the ``from_...`` method of the form
-    at hand; there, ``ungrouped="free"`` accepts columns that belong to no group.
+    Partitions compare and hash by content. Build one with :meth:`of`, which takes every form, or with the ``from_...``
+    method of one form; there, ``ungrouped="free"`` accepts columns that belong to no group.
 
     Parameters
     ----------
@@ -46,6 +46,19 @@ class Partition:
     ordered : bool
         Whether ``columns`` follows the order of some data. Names gathered group by group (a dict or TOML file
         read without data) do not, and are never paired by position.
+
+    Raises
+    ------
+    InvalidInput
+        If the groups are no partition of the columns; the message names the group and the column.
+
+    Examples
+    --------
+    >>> from formulations import Partition
+    >>> columns = ["area", "rooms", "year"]
+    >>> groups = Partition.of({"size": ["area", "rooms"], "age": ["year"]}, n_columns=3, columns=columns)
+    >>> groups.names, groups.labels.tolist()
+    (('size', 'age'), [0, 0, 1])
     """
 
     names: tuple[str, ...]
