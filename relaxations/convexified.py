@@ -42,20 +42,30 @@ LARGEST_GROUP = 40  # columns: dropping a group's multipliers takes as many pend
 
 @dataclass(frozen=True)
 class ConvexifiedRelaxation(ActiveSetRelaxation):
-    """minimise ``||R v - z||^2 - theta v'N v``  s.t.  ``s_k v_m >= 0`` for decided groups; undecided ones are free.
+    """Minimise ``||R v - z||^2 - theta v'N v``  s.t.  ``s_k v_m >= 0`` for decided groups; undecided ones are free.
 
-    N are the multipliers of the root's Shor bound, computed once and left out for groups that are decided: nearly the
+    N are the multipliers of the root's Shor bound, computed once and dropped for groups that are decided: nearly the
     strength of "shor" at nearly the price of "active-set", and exact at leaves. The compiled search runs on it. Use it
-    for large trees. Dependent columns are allowed if multipliers can make R'R - N positive definite: as many rows as
-    columns mostly suffice. Where it does not apply (no such multipliers, nearly dependent columns, L1 penalty, groups
-    of more than 40 columns) it is "active-set".
+    for large trees with more rows than columns. Where it does not apply (dependent or nearly dependent columns, L1
+    penalty, groups of more than 40 columns) it is "active-set".
 
     Parameters
     ----------
+    name : str
+        The name in tables and counts.
     theta : float
         The share of N that is used, between 0 and 1. At the Shor bound itself R'R - N is nearly singular.
     accuracy : float
         How near to the Shor bound N is computed, as a share of the bound's rise.
+
+    Examples
+    --------
+    >>> from formulations import SignPattern, random_instance
+    >>> from relaxations import ActiveSetRelaxation, ConvexifiedRelaxation
+    >>> instance, root = random_instance(M=12, group_size=3), SignPattern.free(4)
+    >>> cheap, strong = (kind().prepare(instance).bound(root) for kind in (ActiveSetRelaxation, ConvexifiedRelaxation))
+    >>> strong.value > cheap.value
+    True
     """
 
     theta: float = 0.9

@@ -13,6 +13,17 @@ class Price:
     """Seconds that a relaxation takes: ``prepare`` once per instance, ``bound`` for each node.
 
     Policies compare prices, and never read the clock: their decisions are the same on every machine.
+
+    Parameters
+    ----------
+    prepare, bound : float
+        Seconds.
+
+    Examples
+    --------
+    >>> from relaxations import Price
+    >>> Price(prepare=0.1, bound=0.02).bound
+    0.02
     """
 
     prepare: float

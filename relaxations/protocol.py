@@ -19,7 +19,14 @@ from relaxations.clock import OutOfTime
 
 
 class BoundStatus(Enum):
-    """How a bound was obtained."""
+    """How a bound was obtained, and whether it may close a node.
+
+    Examples
+    --------
+    >>> from relaxations import BoundStatus
+    >>> [status.value for status in BoundStatus if status.trusted]
+    ['optimal', 'cutoff']
+    """
 
     OPTIMAL = "optimal"  # the relaxation was solved, as far as its solver can tell
     CUTOFF = "cutoff"  # stopped early: the safe value has passed the cutoff
@@ -41,9 +48,9 @@ class Bound:
     Attributes
     ----------
     value
-        Safe: never above the true optimum under the signs, up to rounding of 1e-12 ||y||^2.
+        Safe: never above the true optimum under the signs, up to rounding of 1e-12 ||y||^2. -inf if nothing is proved.
     estimate
-        The solver's own number; may lie on either side and is never used to prune.
+        What the solver reported. It may lie on either side of the optimum and is never used to prune.
     coef
         The relaxation's point in reduced coordinates (to branch and to round), or None.
     status
@@ -53,9 +60,19 @@ class Bound:
     source
         The relaxation the value comes from, where a policy had several to choose from.
     error
-        What went wrong in a bounder that raised, returned no number or was let down by its solvers; else empty.
+        What went wrong in a bounder that raised, returned no number or whose solvers failed; else empty.
     parts
         Every bound a policy computed for this node, failed ones included; empty for a single relaxation.
+
+    Examples
+    --------
+    >>> import partls
+    >>> from formulations import SignPattern, random_instance
+    >>> from relaxations import named
+    >>> instance = random_instance(M=6, group_size=3)
+    >>> bound = named("perspective").prepare(instance).bound(SignPattern.free(2))
+    >>> bound.value <= partls.solve_instance(instance).objective
+    True
     """
 
     value: float
@@ -70,7 +87,15 @@ class Bound:
 
 @runtime_checkable
 class Bounder(Protocol):
-    """A relaxation compiled for one instance."""
+    """A relaxation prepared for one instance.
+
+    Examples
+    --------
+    >>> from formulations import random_instance
+    >>> from relaxations import Bounder, named
+    >>> isinstance(named("shor").prepare(random_instance(M=4, group_size=2)), Bounder)
+    True
+    """
 
     def bound(self, signs: SignPattern, *, cutoff: float = inf) -> Bound:
         """Return a bound for the box of ``signs``; it may stop early once the safe value reaches ``cutoff``."""
@@ -83,7 +108,13 @@ class Relaxation(Protocol):
 
     A relaxation whose bounder learns from node to node sets ``sequential = True``: its nodes are then bounded one
     after another, so that the search stays the same for any number of threads. Others get one bounder per thread.
-    One that knows what a bound costs says so by ``price(instance)``, which returns a ``Price`` in seconds.
+    A relaxation may state its cost by a method ``price(instance)``, which returns a ``Price`` in seconds.
+
+    Examples
+    --------
+    >>> from relaxations import Relaxation, named
+    >>> isinstance(named("shor"), Relaxation)
+    True
     """
 
     @property

@@ -25,7 +25,29 @@ SEARCHABLE = {"auto": ("policies.auto", "Auto"), **MEMBERS}
 
 
 def named(name: str) -> Relaxation:
-    """Return the relaxation of that name with its default options."""
+    """Return the relaxation of that name with its default options.
+
+    Parameters
+    ----------
+    name : str
+        A name of ``relaxations.SEARCHABLE``.
+
+    Returns
+    -------
+    Relaxation
+        The relaxation.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such name; the message suggests the nearest one.
+
+    Examples
+    --------
+    >>> from relaxations import named
+    >>> named("shor")
+    ShorRelaxation(cuts=True, accuracy=1e-05, solver='native', options={}, name='shor')
+    """
     if name not in SEARCHABLE:
         allowed = list(SEARCHABLE)
         raise InvalidInput(f"relaxation={name!r} is not one of {allowed}{suggestion(name, allowed)}")
@@ -35,7 +57,29 @@ def named(name: str) -> Relaxation:
 
 
 def as_relaxation(relaxation: Any) -> Relaxation:
-    """Return a relaxation given by name, or the object itself."""
+    """Return a relaxation given by name, or the object itself.
+
+    Parameters
+    ----------
+    relaxation : Relaxation or str
+        A name of ``relaxations.SEARCHABLE``, or an object.
+
+    Returns
+    -------
+    Relaxation
+        The relaxation.
+
+    Raises
+    ------
+    InvalidInput
+        If it is no relaxation; the message suggests the nearest name.
+
+    Examples
+    --------
+    >>> from relaxations import as_relaxation
+    >>> as_relaxation("perspective").name
+    'perspective'
+    """
     if isinstance(relaxation, str):
         return named(relaxation)
     if isinstance(relaxation, type) or not isinstance(relaxation, Relaxation):
@@ -44,10 +88,33 @@ def as_relaxation(relaxation: Any) -> Relaxation:
 
 
 def through_cvxpy(relaxation: Any, solver: str | None = None) -> Relaxation:
-    """Return the relaxation as its builder states it, solved by a solver of CVXPY: the usual ones, or this one.
+    """Return the relaxation as its builder states it, solved by a solver of CVXPY.
 
-    What the kernel computes otherwise, "active-set" and "strengthened", is the builder ``quadratic``; the native Shor
-    bound is the builder ``shor``. A policy has all of its members so.
+    "active-set" and "strengthened", which the kernel computes otherwise, become the builder ``quadratic``; the native
+    Shor bound becomes the builder ``shor``. Every member of a policy is changed in this way.
+
+    Parameters
+    ----------
+    relaxation : Relaxation or str
+        A relaxation, a policy, or a name.
+    solver : str, optional
+        A CVXPY solver; by default the usual ones of the relaxation.
+
+    Returns
+    -------
+    Relaxation
+        The same bound through CVXPY.
+
+    Raises
+    ------
+    InvalidInput
+        If a solver is named that is not installed, or that the relaxation cannot use.
+
+    Examples
+    --------
+    >>> from relaxations import through_cvxpy
+    >>> through_cvxpy("shor", "SCS").solver
+    'SCS'
     """
     from relaxations.active_set import ActiveSetRelaxation
     from relaxations.conic.solvers import installed_solver

@@ -20,7 +20,7 @@ from relaxations.protocol import Bounder
 
 @dataclass(frozen=True)
 class ShorRelaxation:
-    """minimise ``Q . A - 2 (R'z)'a + z'z + penalty``  s.t. ``[1 a'; a A]`` psd, ``A_ij >= 0`` inside groups.
+    """Minimise ``Q . A - 2 (R'z)'a + z'z + penalty``  s.t. ``[1 a'; a A]`` psd, ``A_ij >= 0`` inside groups.
 
     With the signs of decided groups, and with ``cuts`` the signs of products across them. Use it near the root of
     hard trees: about 70 ms at 80 columns in groups of ten and 1 s at 300, and it closes three quarters of the gap
@@ -31,12 +31,28 @@ class ShorRelaxation:
     cuts : bool
         Whether to use the products across decided groups; no effect at the root.
     accuracy : float
-        How far the native method goes: the gap it leaves, as a share of the rise above the cheap bound.
+        The gap that the native method leaves, as a share of the rise above the cheap bound.
     solver : str or tuple of str
         "native": an interior-point method of the toolkit's own. Or CVXPY solvers in the order to be tried, and
         "cvxpy" for an order by size: 10 to 100 times slower, to compare with.
     options : mapping
         Options for each CVXPY solver, by its name; they replace the default ones of that solver.
+    name : str
+        The name in tables and counts.
+
+    References
+    ----------
+    C. Helmberg, F. Rendl, R. J. Vanderbei, H. Wolkowicz (1996), "An interior-point method for semidefinite
+    programming", SIAM Journal on Optimization 6, 342-361.
+
+    Examples
+    --------
+    >>> from formulations import SignPattern, random_instance
+    >>> from relaxations import ActiveSetRelaxation, ShorRelaxation
+    >>> instance, root = random_instance(M=12, group_size=3), SignPattern.free(4)
+    >>> cheap, strong = (kind().prepare(instance).bound(root) for kind in (ActiveSetRelaxation, ShorRelaxation))
+    >>> strong.value > cheap.value
+    True
     """
 
     cuts: bool = True
@@ -61,10 +77,26 @@ class ShorRelaxation:
 
 @dataclass(frozen=True)
 class BlockOnlyShorRelaxation:
-    """minimise ``Q . A - 2 (R'z)'a + z'z + penalty``  s.t. ``[1 a_k'; a_k A_k]`` psd and ``A_k >= 0`` for each group.
+    """Minimise ``Q . A - 2 (R'z)'a + z'z + penalty``  s.t. ``[1 a_k'; a_k A_k]`` psd and ``A_k >= 0`` for each group.
 
-    The SDP as the paper prints it: unbounded as soon as columns of two groups are not orthogonal. Here to show that;
-    it proves nothing. Use :class:`ShorRelaxation`.
+    The SDP as Esposito, Cerrato and Locatelli (2024), section 3.4, print it: unbounded as soon as columns of two groups
+    are not orthogonal. It is kept to show that, and proves nothing. Use :class:`ShorRelaxation`.
+
+    Parameters
+    ----------
+    solvers : tuple of str
+        CVXPY solvers in order of preference.
+    options : mapping
+        Options for each solver, by its name.
+    name : str
+        The name in tables and counts.
+
+    Examples
+    --------
+    >>> from formulations import SignPattern, random_instance
+    >>> from relaxations import BlockOnlyShorRelaxation
+    >>> BlockOnlyShorRelaxation().prepare(random_instance(M=4, group_size=2)).bound(SignPattern.free(2)).value
+    -inf
     """
 
     solvers: tuple[str, ...] = ("CLARABEL", "SCS")

@@ -19,11 +19,25 @@ from relaxations.sign_constrained import signed_least_squares
 
 @dataclass(frozen=True)
 class StrengthenedRelaxation:
-    """minimise ``||X w - y||^2 + eta sum_k (sum_{m in k} |w_m|)^2``  s.t.  ``s_k w_m >= 0`` for decided groups.
+    """Minimise ``||X w - y||^2 + eta sum_k (sum_{m in k} |w_m|)^2``  s.t.  ``s_k w_m >= 0`` for decided groups.
 
-    Solutions of one sign per group pay the same penalty ``eta (sum_m w_m)^2``; mixed signs cannot cancel in it. Use it
+    Models with one sign per group pay the same penalty ``eta (sum_m w_m)^2``; mixed signs cannot cancel in it. Use it
     where the penalty is strong, or where it alone bounds the coefficients (fewer rows than columns): trees shrink from
     hundreds of thousands of nodes to a few. Without an L2 penalty it is the "active-set" bound.
+
+    Parameters
+    ----------
+    name : str
+        The name in tables and counts.
+
+    Examples
+    --------
+    >>> from formulations import SignPattern, random_instance
+    >>> from relaxations import ActiveSetRelaxation, StrengthenedRelaxation
+    >>> instance, root = random_instance(M=12, group_size=3, eta=20.0), SignPattern.free(4)
+    >>> cheap, strong = (kind().prepare(instance).bound(root) for kind in (ActiveSetRelaxation, StrengthenedRelaxation))
+    >>> strong.value > cheap.value
+    True
     """
 
     name: str = "strengthened"

@@ -21,12 +21,31 @@ from relaxations.safe.perspective import PerspectiveSafeBound
 
 @dataclass(frozen=True)
 class UnconstrainedRelaxation:
-    """minimise ``||R v - z||^2 + penalty``  s.t.  ``s_k v_m >= 0`` for decided groups; undecided ones are free.
+    """Minimise ``||R v - z||^2 + penalty``  s.t.  ``s_k v_m >= 0`` for decided groups; undecided ones are free.
 
-    A QP in M variables: the unconstrained least squares at the root, exact at leaves. The reference that the
-    "active-set" relaxation, a thousand times faster, is held equal to; use it to try another QP solver. With
+    A quadratic program in M variables, solved through CVXPY: unconstrained least squares at the root, exact at leaves.
+    The tests compare the compiled "active-set" bound with it; use it to try another QP solver. With
     ``strengthen`` and an L2 penalty, undecided groups pay ``eta (sum_m |w_m|)^2``, which is more than
     ``eta (sum_m w_m)^2`` unless they share one sign: the one bound that gains at the root when N < M.
+
+    Parameters
+    ----------
+    strengthen : bool
+        Whether undecided groups pay the penalty of their absolute values.
+    solvers : tuple of str
+        CVXPY solvers in order of preference.
+    options : mapping
+        Options for each solver, by its name.
+    name : str
+        The name in tables and counts.
+
+    Examples
+    --------
+    >>> from formulations import SignPattern, random_instance
+    >>> from relaxations import UnconstrainedRelaxation
+    >>> bound = UnconstrainedRelaxation().prepare(random_instance(M=6, group_size=3)).bound(SignPattern.free(2))
+    >>> bound.status, round(bound.value, 2)
+    (<BoundStatus.OPTIMAL: 'optimal'>, 2.29)
     """
 
     strengthen: bool = False

@@ -15,6 +15,7 @@ from numpydoc.docscrape import NumpyDocString, get_doc_object
 from numpydoc.validate import Validator, validate
 
 import formulations
+import relaxations
 
 OPTIONAL = {
     "ES01",  # a second paragraph
@@ -27,7 +28,7 @@ FORM = ("GL", "SS")  # what a method's docstring is held to
 def public() -> dict[str, Any]:
     """Return every public function and class once, under the name of the package that users import it from."""
     found: dict[int, tuple[str, Any]] = {}
-    for package in (formulations,):
+    for package in (formulations, relaxations):
         for name in package.__all__:
             thing = getattr(package, name)
             if inspect.isclass(thing) or inspect.isroutine(thing):

@@ -31,6 +31,11 @@ def compare(
 ) -> Comparison:
     """Return what each relaxation proves at a node, how much of the gap that closes, and how long it takes.
 
+    A relaxation that fails is a row that says so. One whose bound has an estimate and no proven value is marked
+    "unproven". If neither optimum nor incumbent is given, the gap is measured against a solution found here in a few
+    seconds: the optimum if at most eight groups are undecided or a bound meets the solution, else the best solution of
+    rounding and descent. The table says which.
+
     Parameters
     ----------
     instance
@@ -47,21 +52,28 @@ def compare(
     depths
         Also compare at these numbers of decided groups, each the mean over ``n_patterns`` nodes below ``signs`` whose
         groups and signs are drawn by ``seed``. ``optimum`` and ``incumbent`` count there if they are functions.
+    n_patterns
+        The number of nodes at each depth.
+    seed
+        Seed of these nodes.
     time_limit
         Seconds for all relaxations together; one that takes longer is a row that says so.
 
-    A relaxation that fails is a row that says so. One whose bound has an estimate and no proven value is marked
-    "unproven". Where neither optimum nor incumbent is given, the gap is measured against a solution found here in a few
-    seconds: the optimum if at most eight groups are undecided or a bound meets the solution, else the best solution of
-    rounding and descent. The table says which.
+    Returns
+    -------
+    Comparison
+        One row for each relaxation and depth.
+
+    Raises
+    ------
+    InvalidInput
+        If a name, a sign pattern or a reference cannot be used.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from formulations import Instance
-    >>> rng = np.random.default_rng(0)
-    >>> instance = Instance(rng.normal(size=(30, 6)), rng.normal(size=30), [0, 0, 0, 1, 1, 1])
-    >>> compare(instance, relaxations=["active-set"]).rows[0].status
+    >>> from formulations import random_instance
+    >>> from relaxations import compare
+    >>> compare(random_instance(M=6, group_size=3), relaxations=["active-set"]).rows[0].status
     'optimal'
     """
     node = instance.reduction.pattern(signs)

@@ -23,7 +23,7 @@ def share(row: Compared) -> str:
 
 @dataclass(frozen=True)
 class Comparison(ResultTable):
-    """What ``compare`` measured; shows itself as a table and as a plot.
+    """The measurements of :func:`compare`; printed as a table, drawn by ``plot``.
 
     Attributes
     ----------
@@ -32,9 +32,17 @@ class Comparison(ResultTable):
     floor
         The unconstrained optimum, where the gap begins.
     reference
-        Where it ends, at the node that was asked for: the optimum or the best known solution.
+        The optimum or the best known solution at the node, where the gap ends.
     tie
         Whether the two are equal up to rounding.
+
+    Examples
+    --------
+    >>> from formulations import random_instance
+    >>> from relaxations import compare
+    >>> comparison = compare(random_instance(M=6, group_size=3), relaxations=["active-set", "perspective"])
+    >>> [row.relaxation for row in comparison.rows]
+    ['active-set', 'perspective']
     """
 
     rows: tuple[Compared, ...]

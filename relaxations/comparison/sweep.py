@@ -33,6 +33,8 @@ def sweep(
 ) -> Sweep:
     """Return what each relaxation proves at the root of many instances, and how long it takes.
 
+    Ctrl-C and the time limit end the sweep; the rows so far are returned, and ``ended`` says so.
+
     Parameters
     ----------
     instances
@@ -45,26 +47,33 @@ def sweep(
         For a function, the values of each of its arguments: one instance for every combination.
     factors
         Names of the entries of keys that are tuples. Keys that are mappings or named tuples name theirs, and other keys
-        stand under "instance". Factors become columns of the results.
+        are listed under "instance". Factors become columns of the results.
     optimum, incumbent
         As in ``compare``: a mapping from keys, or a function of the instance such as ``partls.solve_instance``. Without
-        them the gap is measured against what rounding and descent find, as the results say.
+        them the gap is measured against a solution of rounding and descent, as the results say.
     bound_time_limit, time_limit
         Seconds for each relaxation on each instance, its preparation included, and for the whole sweep.
     n_jobs
         Processes. Times are longer where processes share memory and cores.
     resume
-        File that keeps the rows, one line each; a sweep that was ended goes on from it. It is checked first.
+        File that keeps the rows, one line each; a sweep that was ended continues from it. It is checked first.
     progress
         Show a line on standard error, or call this with (instances done, all or None, rows of the last one).
 
-    Notes
-    -----
-    Ctrl-C and the time limit end the sweep; the rows so far are returned, and ``sweep.ended`` says so.
+    Returns
+    -------
+    Sweep
+        One row for each instance and relaxation.
+
+    Raises
+    ------
+    InvalidInput
+        If an option cannot be used, or the file to resume from belongs to another sweep.
 
     Examples
     --------
     >>> from formulations import random_instance
+    >>> from relaxations import sweep
     >>> grid = {"M": [6, 12], "correlation": [0.0, 0.9]}
     >>> [row.status for row in sweep(random_instance, ["active-set"], grid=grid).rows]
     ['optimal', 'optimal', 'optimal', 'optimal']

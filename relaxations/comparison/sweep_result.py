@@ -79,14 +79,22 @@ def _share(row: Group) -> str:
 
 @dataclass(frozen=True)
 class Sweep:
-    """What ``sweep`` measured.
+    """The measurements of :func:`sweep`.
 
     Attributes
     ----------
     rows
         One for each instance and relaxation, in the order of the instances.
     ended
-        Empty, or what ended the sweep early: "time limit" or "interrupted".
+        Empty, or why the sweep ended early: "time limit" or "interrupted".
+
+    Examples
+    --------
+    >>> from formulations import random_instance
+    >>> from relaxations import sweep
+    >>> result = sweep(random_instance, ["active-set"], grid={"M": [6, 12], "group_size": [3]})
+    >>> len(result.rows), result.ended
+    (2, '')
     """
 
     rows: tuple[SweepRow, ...]

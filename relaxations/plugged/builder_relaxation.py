@@ -34,6 +34,8 @@ def from_builder(
 ) -> BuilderRelaxation:
     """Return the relaxation whose problem at each node a function builds: a convex minimisation below the objective.
 
+    ``solve``, ``compare``, ``tree_size`` and every policy accept it.
+
     Parameters
     ----------
     build
@@ -41,12 +43,12 @@ def from_builder(
         whose value is in the units of ``Instance.objective``, or a ``formulations.Model``. It is called at every node;
         a Model whose signs are parameters is built once.
     safe
-        What proves the bound. ``"dual"``: the solver's dual vector, repaired, with what it lacks charged at its
+        What proves the bound. ``"dual"``: the solver's dual vector, repaired; what it lacks is charged at its
         worst over all solutions that could still improve on the incumbent. A function of (what ``build``
         returned, solved; signs): your own lower bound, in the units of the objective. None: nothing; ``compare``
         shows the solver's value as an estimate, and a search prunes nothing by it.
     name
-        What tables call it; default: the name of the function.
+        The name in tables; default: the name of the function.
     solver, options
         A CVXPY solver and its options. ``"dual"`` reads semidefinite problems from CLARABEL and SCS.
     coefficients
@@ -57,20 +59,29 @@ def from_builder(
         For ``"dual"``: the largest size, or (lower, upper), of variables by name, or a function of (instance, signs)
         that returns these. They must hold for some point of every solution that is no worse than the best at the
         node. Bounds on the coefficients, on a variable named ``"lift"`` that stands for ``[1 x'; x xx']``, and on what
-        these and the objective imply for others, are found without.
+        these and the objective imply for others, are found automatically.
     price
         What a bound costs, in seconds, or a ``Price`` with the preparation; policies that weigh bounds against one
-        another use it in place of a guess.
+        another use it instead of a guess.
+
+    Returns
+    -------
+    BuilderRelaxation
+        The relaxation.
+
+    Raises
+    ------
+    InvalidInput
+        If an option cannot be used.
 
     Examples
     --------
-    >>> import numpy as np, partls
-    >>> from formulations import quadratic
-    >>> rng = np.random.default_rng(0)
-    >>> X, y = rng.normal(size=(30, 6)), rng.normal(size=30)
+    >>> import partls
+    >>> from formulations import quadratic, random_instance
+    >>> from relaxations import from_builder
     >>> mine = from_builder(quadratic, name="mine")
-    >>> partls.solve(X, y, [0, 0, 0, 1, 1, 1], relaxation=mine).status
-    <Status.OPTIMAL: 'optimal'>
+    >>> partls.solve_instance(random_instance(M=6, group_size=3), relaxation=mine).status.value
+    'optimal'
     """
     if not callable(build):
         raise InvalidInput(f"build={build!r} is not a function of an instance and signs")
@@ -86,7 +97,22 @@ def from_builder(
 
 @dataclass(frozen=True, eq=False)
 class BuilderRelaxation:
-    """minimise what a builder states for each node; made by :func:`from_builder`."""
+    """Minimise the problem that a builder states for each node; made by :func:`from_builder`.
+
+    Parameters
+    ----------
+    build, safe, name, solver, options, coefficients, bounds
+        As in :func:`from_builder`.
+    own_price : Price, optional
+        What a bound costs; a guess if left out.
+
+    Examples
+    --------
+    >>> from formulations import quadratic
+    >>> from relaxations import from_builder
+    >>> from_builder(quadratic, name="mine").name
+    'mine'
+    """
 
     build: Build
     safe: str | Safe | None

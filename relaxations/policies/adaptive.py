@@ -25,18 +25,38 @@ _SPLITS = 2.0  # times the price of the cheapest other bound: what a subtree mus
 
 @dataclass(frozen=True)
 class Adaptive(Policy):
-    """The cheapest bound first; then whichever has been seen to save more work than it costs.
+    """The cheapest bound first; then the bound that has saved more work than it costs.
 
-    The run teaches how often each member closes a node with u undecided groups: the cheapest any node, the others a
-    node the cheapest left open. From that follows the work V(u) of a subtree searched with the cheapest bound alone,
-    ``V(u) = work + 2 (1 - p(u)) V(u - 1)``, and what another member saves, ``2 p V(u - 1)`` per bound. The one that
-    saves most for its cost is asked, if that is more than its cost. Now and then another is tried, drawn by ``seed``
-    and so rarely that trying takes about ``explore`` of the work. Costs are prices: the clock is not read, and the
+    The policy counts how often each member closes a node with u undecided groups: the cheapest any node, the others a
+    node that the cheapest left open. The work V(u) of a subtree searched with the cheapest bound alone is then
+    ``V(u) = work + 2 (1 - p(u)) V(u - 1)``, and another member saves ``2 p V(u - 1)`` per bound. The policy asks the
+    member with the largest saving above its cost, if there is one. Now and then it tries another, drawn by ``seed``,
+    so rarely that trials take about ``explore`` of the work. Costs are prices: the clock is not read, and the
     same seed gives the same search.
 
-    Where the cheapest member is "active-set", its compiled search first tries each subtree. If much is left, the member
-    is asked whose rate of closing, times the estimated size of the rest, exceeds its price most; if there is none, the
-    compiled search keeps the subtree.
+    If the cheapest member is "active-set", its compiled search first tries each subtree. If much is left, the policy
+    asks the member whose rate of closing, times the estimated size of the rest, exceeds its price most; if there is
+    none, the compiled search keeps the subtree.
+
+    Parameters
+    ----------
+    relaxations : sequence of relaxations or names
+        The members.
+    seed : int
+        Seed of the trials.
+    explore : float
+        The share of the work that trials may take.
+    prices : mapping, optional
+        Prices of the members by name, in seconds; by default, those measured (:class:`Price`).
+
+    Examples
+    --------
+    >>> import partls
+    >>> from formulations import random_instance
+    >>> from relaxations import Adaptive
+    >>> policy = Adaptive(["active-set", "perspective"])
+    >>> partls.solve_instance(random_instance(M=12, group_size=3), relaxation=policy).status.value
+    'optimal'
     """
 
     relaxations: Sequence[Relaxation | str]

@@ -9,19 +9,29 @@ from relaxations.active_set import ActiveSetRelaxation
 
 @dataclass(frozen=True)
 class Auto(ActiveSetRelaxation):
-    """The "active-set" bound while the tree is small; for a large tree, a stronger one if there is one that pays.
+    """The "active-set" bound while the tree is small; for a large tree, a stronger bound if it pays.
 
-    After 1,000 nodes the search looks once at what else there is. With an L2 penalty it solves the root with the
-    "strengthened" bound, and starts again with that bound if it closes more than half of the gap that is left. If not,
+    After 1,000 nodes the search considers other bounds once. With an L2 penalty it solves the root with the
+    "strengthened" bound, and starts again with that bound if it closes more than half of the remaining gap. If not,
     and if the nodes that seem to be left cost more than the multipliers of a Shor bound, it starts again with the
-    "convexified" bound. Else it computes a diagonal below R'R, and adds the rises of undecided groups up
+    "convexified" bound. Otherwise it computes a diagonal below R'R and adds up the rises of undecided groups
     (:mod:`relaxations.diagonal`). ``Result.counts`` names the switch: "switched to strengthened", "switched to
-    convexified" or "switched to diagonal". By itself, outside a search, it is the "active-set" bound.
+    convexified" or "switched to diagonal". Outside a search, it is the "active-set" bound.
 
     Parameters
     ----------
+    name : str
+        The name in tables and counts.
     convexify : bool
-        Whether it may be "convexified": without, the diagonal takes its place, for comparison.
+        Whether the search may change to "convexified". If not, the diagonal takes its place, for comparison.
+
+    Examples
+    --------
+    >>> import partls
+    >>> from formulations import random_instance
+    >>> from relaxations import Auto
+    >>> partls.solve_instance(random_instance(M=12, group_size=3), relaxation=Auto()).status.value
+    'optimal'
     """
 
     name: str = "auto"

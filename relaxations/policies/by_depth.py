@@ -13,10 +13,26 @@ from relaxations.registry import as_relaxation
 
 @dataclass(frozen=True)
 class ByDepth(Policy):
-    """``shallow`` bounds nodes with fewer than ``depth`` decided groups, ``deep`` searches the subtrees below.
+    """Bound nodes with fewer than ``depth`` decided groups by ``shallow``, and search the subtrees below by ``deep``.
 
     A node closed near the root saves most, so ``shallow`` is the strong bound. ``ByDepth("shor", "active-set", 1)``
     bounds the root by Shor's SDP; if that does not prove the optimum, the compiled search takes the children.
+
+    Parameters
+    ----------
+    shallow, deep : Relaxation or str
+        The strong bound and the fast one.
+    depth : int
+        The number of decided groups at which ``deep`` takes over.
+
+    Examples
+    --------
+    >>> import partls
+    >>> from formulations import random_instance
+    >>> from relaxations import ByDepth
+    >>> policy = ByDepth("perspective", "active-set", depth=1)
+    >>> partls.solve_instance(random_instance(M=12, group_size=3), relaxation=policy).status.value
+    'optimal'
     """
 
     shallow: Relaxation | str

@@ -24,12 +24,12 @@ _HELPS = 0.3  # share of the gap that a strong bound must close
 class CheapThenStrong(Policy):
     """The cheap search first; a strong bound where the cheap search would cost more than the bound.
 
-    The cheap member searches each subtree for a tenth of what one strong bound costs, preparation included. Most
-    subtrees, and most trees, end there. If this one does not, its size is estimated from what is open: at each open
-    node the gap to the cutoff, divided by the mean rise per decided group, is the number of levels below. If
-    the estimate exceeds ``break_even`` nodes, the strong member bounds the node: the root, too. Otherwise the cheap
-    member goes on, and keeps the subtree. Below a strong bound that did not close its node, both children are treated
-    alike if it closed a fair share of the gap; if not, the cheap member keeps the subtree.
+    The cheap member searches each subtree for a tenth of the cost of one strong bound, preparation included. Most
+    subtrees, and most trees, end there. If not, the policy estimates the size of the subtree from its open nodes: the
+    gap of a node to the cutoff, divided by the mean rise per decided group, is the number of levels below it. If
+    the estimate exceeds ``break_even`` nodes, the strong member bounds the node, also at the root. Otherwise the cheap
+    member keeps the subtree. If a strong bound leaves its node open but closes a fair share of the gap, both children
+    are treated in the same way; if not, the cheap member keeps the subtree.
 
     A cheap member without a compiled search bounds one node at a time, and the size of the subtree is estimated from
     the node.
@@ -45,6 +45,15 @@ class CheapThenStrong(Policy):
     prices
         Prices of the members by name, in seconds: ``{"shor": Price(prepare=0.1, bound=0.5)}``, or a number for a bound
         that needs no preparation. Default: those measured (:class:`Price`).
+
+    Examples
+    --------
+    >>> import partls
+    >>> from formulations import random_instance
+    >>> from relaxations import CheapThenStrong
+    >>> policy = CheapThenStrong("active-set", "perspective")
+    >>> partls.solve_instance(random_instance(M=12, group_size=3), relaxation=policy).status.value
+    'optimal'
     """
 
     cheap: Relaxation | str

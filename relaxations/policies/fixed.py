@@ -13,9 +13,22 @@ from relaxations.registry import as_relaxation
 
 @dataclass(frozen=True)
 class Fixed(Policy):
-    """The same relaxation at every node: what the other policies are measured against.
+    """The same relaxation at every node: the baseline for other policies.
 
     ``Fixed("active-set")`` is the search by "active-set": the same nodes in the same compiled code.
+
+    Parameters
+    ----------
+    relaxation : Relaxation or str
+        The relaxation.
+
+    Examples
+    --------
+    >>> import partls
+    >>> from formulations import random_instance
+    >>> from relaxations import Fixed
+    >>> partls.solve_instance(random_instance(M=6, group_size=3), relaxation=Fixed("perspective")).status.value
+    'optimal'
     """
 
     relaxation: Relaxation | str

@@ -13,16 +13,39 @@ from relaxations.protocol import Bound, Relaxation
 
 @dataclass(frozen=True)
 class BoundBy:
-    """Bound this node by a relaxation. If that does not close it, the policy decides again."""
+    """A decision: bound this node by a relaxation. If that does not close it, the policy decides again.
+
+    Parameters
+    ----------
+    relaxation : Relaxation or str
+        A member of the policy.
+
+    Examples
+    --------
+    >>> from relaxations import BoundBy
+    >>> BoundBy("shor")
+    BoundBy(relaxation='shor')
+    """
 
     relaxation: Relaxation | str
 
 
 @dataclass(frozen=True)
 class SearchBy:
-    """Search the whole subtree by one relaxation. The policy is not asked below this node.
+    """A decision: search the whole subtree by one relaxation. The policy is not asked below this node.
 
-    "active-set" searches in compiled code: the subtree costs what the plain search costs.
+    "active-set" searches in compiled code: the subtree costs as much as in the plain search.
+
+    Parameters
+    ----------
+    relaxation : Relaxation or str
+        A member of the policy.
+
+    Examples
+    --------
+    >>> from relaxations import SearchBy
+    >>> SearchBy("active-set")
+    SearchBy(relaxation='active-set')
     """
 
     relaxation: Relaxation | str
@@ -30,9 +53,22 @@ class SearchBy:
 
 @dataclass(frozen=True)
 class TryBy:
-    """Search the subtree by one relaxation for at most ``nodes`` nodes. If it is not finished then, decide again.
+    """A decision: search the subtree by one relaxation for at most ``nodes`` nodes. Then decide again about the rest.
 
-    ``SearchBy`` the same relaxation continues the trial; after a split the open part of it is dropped.
+    ``SearchBy`` the same relaxation continues the trial; a split drops the open part of it.
+
+    Parameters
+    ----------
+    relaxation : Relaxation or str
+        A member of the policy.
+    nodes : int
+        The most nodes of the trial.
+
+    Examples
+    --------
+    >>> from relaxations import TryBy
+    >>> TryBy("active-set", nodes=100)
+    TryBy(relaxation='active-set', nodes=100)
     """
 
     relaxation: Relaxation | str
@@ -41,7 +77,14 @@ class TryBy:
 
 @dataclass(frozen=True)
 class Split:
-    """Split the node on a group. The policy decides again at both children."""
+    """A decision: split the node on a group. The policy decides again at both children.
+
+    Examples
+    --------
+    >>> from relaxations import SPLIT, Split
+    >>> Split() == SPLIT
+    True
+    """
 
 
 SPLIT = Split()
@@ -50,7 +93,22 @@ Decision = BoundBy | SearchBy | TryBy | Split
 
 @dataclass(frozen=True)
 class Trial:
-    """The state of a trial that is not finished: nodes searched, and the open subtrees with their estimated bounds."""
+    """The state of a trial that is not finished.
+
+    Attributes
+    ----------
+    nodes
+        The number of nodes searched.
+    open
+        The open subtrees, each with its estimated bound.
+
+    Examples
+    --------
+    >>> from formulations import SignPattern
+    >>> from relaxations import Trial
+    >>> Trial(nodes=10, open=((SignPattern((1, 0)), 3.5),)).nodes
+    10
+    """
 
     nodes: int
     open: tuple[tuple[SignPattern, float], ...]
@@ -74,12 +132,14 @@ class Members(Protocol):
 
 @dataclass(frozen=True)
 class PolicyNode:
-    """One node, in original units: what a decision may depend on.
+    """One node, in original units, as a policy sees it.
 
     Attributes
     ----------
     signs
         The sign pattern; 0 for undecided groups.
+    members
+        Prices and names of the policy's members.
     cutoff
         A bound of this value closes the node; infinity outside a search.
     inherited
@@ -90,8 +150,14 @@ class PolicyNode:
         The last trial in this subtree, or None.
     asked
         The members whose bounds were computed at this node or its ancestors: they are prepared.
-    members
-        Prices and names of the policy's members.
+
+    Examples
+    --------
+    >>> from formulations import SignPattern
+    >>> from relaxations import PolicyNode
+    >>> node = PolicyNode(SignPattern((1, 0, 0)), members=None)
+    >>> node.depth, node.undecided, node.value
+    (1, 2, -inf)
     """
 
     signs: SignPattern

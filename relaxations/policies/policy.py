@@ -21,10 +21,26 @@ from relaxations.protocol import Bounder, Relaxation, is_sequential
 
 
 class Policy:
-    """Base class of policies: a subclass names its ``members`` and decides.
+    """Base class of policies: a subclass has a ``kind``, which is its name, ``members`` and ``decide``.
 
     A decision depends on the node alone, or on earlier nodes if ``begin`` returns a decider that learns; then the
     policy sets ``sequential = True``, and its nodes are bounded one after another.
+
+    Examples
+    --------
+    >>> import partls
+    >>> from dataclasses import dataclass
+    >>> from formulations import random_instance
+    >>> from relaxations import BoundBy, Policy, SearchBy, named
+    >>> @dataclass(frozen=True)
+    ... class StrongRoot(Policy):
+    ...     kind = "strong-root"
+    ...     members = named("perspective"), named("active-set")
+    ...     def decide(self, node):
+    ...         strong, fast = self.members
+    ...         return SearchBy(fast) if node.bounds else BoundBy(strong)
+    >>> partls.solve_instance(random_instance(M=12, group_size=3), relaxation=StrongRoot()).status.value
+    'optimal'
     """
 
     kind: ClassVar[str]
