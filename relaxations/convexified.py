@@ -46,8 +46,9 @@ class ConvexifiedRelaxation(ActiveSetRelaxation):
 
     N are the multipliers of the root's Shor bound, computed once and dropped for groups that are decided: nearly the
     strength of "shor" at nearly the price of "active-set", and exact at leaves. The compiled search runs on it. Use it
-    for large trees with more rows than columns. Where it does not apply (dependent or nearly dependent columns, L1
-    penalty, groups of more than 40 columns) it is "active-set".
+    for large trees. Dependent columns are allowed if multipliers can make R'R - N positive definite; as many rows as
+    columns mostly suffice. Where it does not apply (no such multipliers, nearly dependent columns, L1 penalty, groups
+    of more than 40 columns) it is "active-set".
 
     Parameters
     ----------
