@@ -26,7 +26,14 @@ from partls.tree_trace import SearchTrace
 
 
 class Status(Enum):
-    """Why the search ended, and so what its answer is worth."""
+    """Why the search ended, and what its answer proves.
+
+    Examples
+    --------
+    >>> import partls
+    >>> [status.value for status in partls.Status]
+    ['optimal', 'gap reached', 'time limit', 'node limit', 'interrupted', 'precision limit', 'heuristic']
+    """
 
     OPTIMAL = "optimal"  # proved: the gap is at most 1e-9 (or zero to working precision)
     GAP_REACHED = "gap reached"  # proved to the requested gap_tol, looser than 1e-9
@@ -42,7 +49,25 @@ PROVEN = (Status.OPTIMAL, Status.GAP_REACHED)
 
 @dataclass(frozen=True)
 class Solution:
-    """One sign pattern and the best coefficients under it."""
+    """One sign pattern and the best coefficients under it.
+
+    Attributes
+    ----------
+    signs
+        The sign pattern: -1 or +1 for each group.
+    objective
+        Squared residuals plus penalties, in original units.
+    coef, intercept
+        The coefficients and the intercept.
+
+    Examples
+    --------
+    >>> import partls
+    >>> X, y = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 1.0]], [1.0, 2.0, 4.0, 5.0]
+    >>> best = partls.solve(X, y, ["a", "b"], method=partls.Enumeration(keep="all")).solutions[0]
+    >>> best.signs.values, best.coef.round(4).tolist()
+    ((1, 1), [1.5, 2.6667])
+    """
 
     signs: SignPattern
     objective: float
@@ -52,10 +77,27 @@ class Solution:
 
 @dataclass(frozen=True, eq=False)
 class StartTrace:
-    """How one start of the alternation went: the objective at the start, after each iteration and after its polish.
+    """The course of one start of the alternation.
 
-    ``seconds`` runs from the beginning of the call, beside ``objectives``: over all starts in the order of their
-    times, the running minimum of the objectives is the curve of objective against time.
+    Over all starts in the order of their times, the running minimum of the objectives is the curve of objective against
+    time.
+
+    Attributes
+    ----------
+    strategy
+        How the start was chosen.
+    objectives
+        The objective at the start, after each iteration and after its polish.
+    seconds
+        The time of each of them since the beginning of the call.
+
+    Examples
+    --------
+    >>> import partls
+    >>> X, y = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 1.0]], [1.0, 2.0, 4.0, 5.0]
+    >>> trace = partls.solve(X, y, ["a", "b"], method=partls.Alternating(n_starts=2, trace=True), random_state=0).trace
+    >>> len(trace), len(trace[0].objectives) == len(trace[0].seconds)
+    (2, True)
     """
 
     strategy: str
@@ -65,11 +107,30 @@ class StartTrace:
 
 @dataclass(frozen=True)
 class Audit:
-    """What an independent look at a result finds, all but its lower bound computed from the original data, with NumPy.
+    """The check of a result against the original data, with NumPy alone; only the lower bound is taken from the search.
 
-    ``kkt_residual`` is the largest violation of the optimality conditions under the result's signs, relative to
-    ``||x_j|| ||y||``, the penalty's rows counted in ``x_j``; ``sign_violations`` counts coefficients of the wrong sign;
-    ``alpha_error`` is the largest ``|sum(alpha_k) - 1|``.
+    Attributes
+    ----------
+    objective
+        The objective recomputed from the data.
+    objective_error
+        Its relative difference from the result's objective.
+    kkt_residual
+        The largest violation of the optimality conditions under the result's signs, relative to ``||x_j|| ||y||``; the
+        rows of the penalties count in ``x_j``.
+    sign_violations
+        The number of coefficients of the wrong sign.
+    alpha_error
+        The largest ``|sum(alpha_k) - 1|`` over the groups.
+    gap
+        ``(objective - lower_bound) / objective``, with the recomputed objective.
+
+    Examples
+    --------
+    >>> import partls
+    >>> audit = partls.solve([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, 2.0, 4.0], ["a", "a"]).audit()
+    >>> audit.passed, audit.sign_violations
+    (True, 0)
     """
 
     objective: float
@@ -94,30 +155,57 @@ class Audit:
 class Result(ShownAsText):
     """A fitted Partitioned Least Squares model with its proof.
 
+    Beside the attributes below, ``alpha`` and ``beta`` are the shares and effects, ``signs`` the signs of the groups,
+    ``gap`` the certified gap, and ``ambiguities`` what the data do not determine.
+
     Attributes
     ----------
-    objective, lower_bound
-        The model's objective and a certified bound that no sign pattern can beat (original units).
-    coef, intercept
-        w and t; the coefficients of a group share one sign exactly.
+    instance
+        The problem that was solved.
+    coef
+        (M,) array: the coefficients w. Those of a group are all >= 0 or all <= 0, exactly; that of a free column may
+        have either sign.
+    intercept
+        The intercept t; 0.0 without one. It may have either sign.
+    objective
+        Squared residuals plus penalties at ``coef``: >= 0, in the squared units of the target, not divided by the
+        number of rows.
+    lower_bound
+        Certified: no model with one sign per group, within the given signs, has a smaller objective. At most
+        ``objective`` up to rounding; 0.0 if nothing better was proved.
     status
-        What was proved; see ``Status``.
+        Why the search ended; only ``Status.OPTIMAL`` and ``Status.GAP_REACHED`` are proofs of the requested gap.
     method
-        The algorithm that ran ("auto" says here what it chose).
-    n_nodes, seconds, counts
-        The work done. ``counts`` says how nodes were closed ("prunes", "tight", "leaves") and, for relaxations other
-        than "active-set", how many bounds each gave ("bounds by shor") and how many nodes it closed ("closed by shor").
+        The strategy that ran: "bnb", "enumerate", "alternating" or the name of yours; never "auto".
+    n_nodes
+        The number of nodes; of the enumeration, sign patterns; of the alternation, starts are in ``counts``.
+    seconds
+        Wall-clock time of the solve.
+    counts
+        The work by kind: how nodes were closed ("prunes", "tight", "leaves") and, for relaxations other than
+        "active-set", how many bounds each gave ("bounds by shor") and how many nodes it closed ("closed by shor").
         "subtrees to active-set" were given to its search by a policy; "switched to diagonal" is a change by "auto".
-        "exact nodes" were solved in exact arithmetic, because columns are nearly dependent.
+        "exact nodes" were solved in exact arithmetic, because columns are nearly dependent. A kind that did not
+        occur is missing.
     solutions
-        The solutions kept by ``method="enumerate", keep=...``, best first.
+        The solutions kept by ``method="enumerate", keep=...``, best first; else empty.
     trace
-        With ``method="bnb", trace=True`` a ``SearchTrace``: a row per node, with its bounds and the decision. With
-        ``method="alternating", trace=True`` one ``StartTrace`` for each start, in their order.
+        With ``BranchAndBound(trace=True)`` a ``SearchTrace``, one row per node. With ``Alternating(trace=True)`` one
+        ``StartTrace`` for each start. Else an empty tuple.
     given_signs
-        The signs that were given beforehand, 0 where none was, for each group; None if none at all was.
+        The signs that were given beforehand, one of -1, 0 (not given) and +1 for each group; None if none were given.
     presolve
-        What was settled before the search; None with ``presolve=False``.
+        What presolve did; None with ``presolve=False``.
+
+    Examples
+    --------
+    >>> import partls
+    >>> X = [[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 0.0], [2.0, 1.0, 1.0]]
+    >>> result = partls.solve(X, [1.0, 2.0, 4.0, 5.0], {"size": [0, 1], "age": [2]})
+    >>> result.signs.tolist(), result.beta.round(4).tolist(), result.alpha.round(4).tolist()
+    ([1, -1], [4.0, -0.5], [0.375, 0.625, 1.0])
+    >>> result.is_optimal(), result.given_signs
+    (True, None)
     """
 
     instance: Instance
@@ -141,17 +229,17 @@ class Result(ShownAsText):
 
     @property
     def alpha(self) -> Floats:
-        """The share of each feature in its group: nonnegative, sums to one per group (zero for free columns)."""
+        """The share of each feature in its group: nonnegative, summing to one in each group; zero for free columns."""
         return self._parts[0]
 
     @property
     def beta(self) -> Floats:
-        """The weight of each group: the sum of its coefficients."""
+        """The effect of each group: the sum of its coefficients. Positive if the group raises the prediction."""
         return self._parts[1]
 
     @property
     def signs(self) -> NDArray[np.int8]:
-        """The sign of each group; 0 for a group whose coefficients are all zero."""
+        """The sign of each group: +1, -1, or 0 for a group whose coefficients are all zero."""
         return np.sign(self.beta).astype(np.int8)
 
     @property

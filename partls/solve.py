@@ -62,7 +62,8 @@ def solve(
 ) -> Result:
     """Return the global optimum, and its proof, of least squares with penalties and one sign per group.
 
-    That is, of ``||X w + t - y||^2 + sum_k eta_k beta_k^2 + ridge ||w||^2``, beta the sums of the groups' coefficients.
+    The objective is ``||X w + t - y||^2 + sum_k eta_k beta_k^2 + ridge ||w||^2``, beta the sums of the groups'
+    coefficients.
 
     Parameters
     ----------
@@ -73,9 +74,9 @@ def solve(
         "bnb", "enumerate", "alternating". "auto" enumerates when more than the best solution is to be
         kept, which only a full list can prove, and otherwise uses branch and bound; ``result.method`` says what ran.
     signs : mapping or sequence, optional
-        A-priori signs, e.g. ``{"price": "+"}``.
+        Signs known beforehand, e.g. ``{"price": "+"}``.
     warm_start : Result, array or mapping, optional
-        Where to look for a first incumbent: a result, coefficients or signs.
+        A first incumbent: a result, coefficients or signs.
     gap_tol : float
         Relative gap at which the search may stop.
     time_limit : float, optional
@@ -83,42 +84,54 @@ def solve(
     n_jobs : int
         Threads (-1: one per core). The answer does not depend on it.
     random_state : int, optional
-        Seed of the starts of the alternation; the exact methods are deterministic and do without.
+        Seed of the starts of the alternation; the exact methods do not use it.
     progress : bool or callable
         Show a live line (log lines when standard error is not a terminal), or call this with a ``SearchState``
-        after each round of the search; an answer of True ends it as Ctrl-C does.
-    presolve : bool
-        Settle before the search what needs none: groups whose sign is arbitrary take no part in it. The optimum is the
-        same without; ``result.presolve`` says what was done.
+        after each round of the search; if it returns True, the search ends as after Ctrl-C.
     certificate : path, optional
         Where to write a proof of the answer that ``partls.verify`` checks against the data without any solver. JSON,
         gzipped if the name ends in ".gz"; a file of this name is replaced. Writing a proof may take 50 times as long
         as the search; it has ``time_limit`` seconds of its own. A search or a proof ended by a limit leaves a proof of
-        the root's bound only, or none where the data are too large for that; Ctrl-C gives the proof up and returns the
+        the root's bound only, or none where the data are too large for that; Ctrl-C abandons the proof and returns the
         answer.
-    options
+    presolve : bool
+        Simplify the problem before the search: decide arbitrary signs, leave out columns that others replace, separate
+        independent groups. The optimum is the same; ``result.presolve`` says what was done.
+    **options
         Options of the strategies, where ``method`` is a name: those of ``BranchAndBound`` (``relaxation``,
         ``branching``, ``search``, ``node_limit``, ``executor``, ``checkpoint``, ``checkpoint_interval``,
         ``max_open_nodes``), ``Enumeration`` (``keep``, ``max_groups``) and ``Alternating`` (``n_starts``, ``max_iter``,
         ``tol``, ``starts``, ``halves``, ``polish``, ``trace``, ``relaxation``). All three: ``backend``, ``solver``.
 
+    Returns
+    -------
+    Result
+        The model with its lower bound.
+
+    Raises
+    ------
+    InvalidInput
+        If data, groups or an option cannot be used; the message names the row, column or option.
+    WorkersLost
+        If every worker of ``executor`` is gone.
+
     Notes
     -----
     Ctrl-C ends the search between two units of work, and the incumbent is returned with a valid lower bound; pressed
-    again, it raises ``KeyboardInterrupt``. A relaxation whose bound has not returned when the time is up, or after
-    Ctrl-C, is left behind in its thread: its box counts as open.
+    again, it raises ``KeyboardInterrupt``. If a relaxation has not returned its bound when the time is up, or after
+    Ctrl-C, the search stops waiting for its thread and counts the node as open.
 
     Where columns nearly depend on each other, so that rounding could spoil the bounds, small problems are solved again
-    in exact arithmetic, within the time limit; ``counts["exact nodes"]`` tells. The lower bound holds for all real
-    coefficients, unless columns depend on each other or differ by no more than rounding, about
+    in exact arithmetic, within the time limit; ``counts["exact nodes"]`` is then positive. The lower bound holds for
+    all real coefficients, unless columns depend on each other or differ by no more than rounding, about
     ``1e-16 sqrt(n_rows * n_columns)`` of their length: it then holds for coefficients up to a thousand times the
     target's length, or the largest met. If floating-point numbers cannot hold an optimal model, the status is
-    PRECISION_LIMIT and the gap says how much rounding the coefficients costs.
+    PRECISION_LIMIT and the gap is the cost of rounding the coefficients.
 
     Examples
     --------
-    >>> import numpy as np, partls
-    >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> import partls
+    >>> X = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
     >>> partls.solve(X, [1.0, 2.0, 3.0], ["size", "size"]).status
     <Status.OPTIMAL: 'optimal'>
     """
@@ -145,7 +158,32 @@ def solve_instance(
     presolve: bool = True,
     **options: Any,
 ) -> Result:
-    """Return the global optimum of a validated instance, and its proof; the options are those of ``solve``."""
+    """Return the global optimum of a validated instance, and its proof; the options are those of ``solve``.
+
+    Parameters
+    ----------
+    instance : Instance
+        The problem.
+    method, signs, warm_start, gap_tol, time_limit, n_jobs, random_state, progress, certificate, presolve, **options
+        As in ``solve``.
+
+    Returns
+    -------
+    Result
+        The model with its lower bound.
+
+    Raises
+    ------
+    InvalidInput
+        If an option cannot be used.
+
+    Examples
+    --------
+    >>> import partls
+    >>> from formulations import random_instance
+    >>> partls.solve_instance(random_instance(M=6, group_size=3), time_limit=10.0).status.value
+    'optimal'
+    """
     strategy = as_strategy(method, options, _OWN)
     time_limit = nonnegative("time_limit", time_limit)
     gap_tol = nonnegative("gap_tol", 0.0 if gap_tol is None else gap_tol)

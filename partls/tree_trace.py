@@ -15,7 +15,25 @@ SEARCHED, GIVEN = "searched", "given"
 
 @dataclass(frozen=True)
 class TracedBound:
-    """One bound computed at a node (original units)."""
+    """One bound computed at a node.
+
+    Attributes
+    ----------
+    relaxation
+        The relaxation.
+    value
+        The certified bound, in original units; -inf if nothing was proved.
+    status
+        How far the solve got; a value of ``relaxations.BoundStatus``.
+    seconds
+        Wall-clock time.
+
+    Examples
+    --------
+    >>> import partls
+    >>> partls.TracedBound("shor", 3.5, "optimal", 0.01).value
+    3.5
+    """
 
     relaxation: str
     value: float
@@ -35,7 +53,7 @@ class NodeTrace:
     Attributes
     ----------
     parent
-        Row of the node it hangs from; -1 for the root.
+        The row of the parent node; -1 for the root.
     depth
         Number of decided groups.
     signs
@@ -46,7 +64,7 @@ class NodeTrace:
     by
         The relaxation whose bound closed the node, or which searches the subtree.
     group
-        The group on which a node was split.
+        The group on which a node was split; else empty.
     bound
         The bound known when the node was done.
     objective
@@ -59,6 +77,15 @@ class NodeTrace:
         Wall-clock time of the node.
     bounds
         Every bound computed at the node.
+
+    Examples
+    --------
+    >>> import partls
+    >>> from formulations import random_instance
+    >>> search = partls.BranchAndBound(trace=True)
+    >>> root = partls.solve_instance(random_instance(M=12, group_size=3), method=search).trace.rows[0]
+    >>> root.parent, root.depth, root.signs
+    (-1, 0, '0000')
     """
 
     parent: int
@@ -94,7 +121,24 @@ class NodeRecord:
 
 @dataclass(frozen=True)
 class SearchTrace(ResultTable):
-    """The nodes of a search in the order they were merged; ``groups`` are the names behind the signs."""
+    """The nodes of a search in the order they were merged.
+
+    Attributes
+    ----------
+    rows
+        One ``NodeTrace`` per node, or per subtree searched in compiled code.
+    groups
+        The names of the groups, in the order of the signs.
+
+    Examples
+    --------
+    >>> import partls
+    >>> from formulations import random_instance
+    >>> search = partls.BranchAndBound(trace=True)
+    >>> trace = partls.solve_instance(random_instance(M=12, group_size=3), method=search).trace
+    >>> trace.groups, trace.rows[0].depth
+    (('0', '1', '2', '3'), 0)
+    """
 
     rows: tuple[NodeTrace, ...]
     groups: tuple[str, ...]

@@ -34,6 +34,25 @@ def encoded_groups(groups: Any, transformer: Any, *, ungrouped: str = "error") -
         A fitted ``ColumnTransformer``, ``Pipeline``, ``FeatureUnion`` or transformer with output names.
     ungrouped : {"error", "free"}
         Whether an output column of no group is refused or left out, to be used with ``ungrouped="free"``.
+
+    Returns
+    -------
+    dict
+        The output columns of each group, by name.
+
+    Raises
+    ------
+    InvalidInput
+        If the transformer is not fitted, or an output column mixes inputs of several groups.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from partls import encoded_groups
+    >>> from sklearn.preprocessing import OneHotEncoder
+    >>> table = pd.DataFrame({"street": ["paved", "gravel"], "heating": ["gas", "oil"]})
+    >>> encoded_groups({"place": ["street"], "comfort": ["heating"]}, OneHotEncoder().fit(table))
+    {'place': ['street_gravel', 'street_paved'], 'comfort': ['heating_gas', 'heating_oil']}
     """
     names = [str(name) for name in transformer.get_feature_names_out()]
     raw = getattr(transformer, "feature_names_in_", None)

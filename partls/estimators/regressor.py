@@ -38,9 +38,10 @@ _CUT_SHORT = (Status.TIME_LIMIT, Status.NODE_LIMIT, Status.INTERRUPTED)
 class PartLSRegressor(
     CheckedRowsMixin, ExplanationMixin, ProofMixin, CallbackSupport, MultiOutputMixin, RegressorMixin, BaseEstimator
 ):
-    """minimise ``||X w + t - y||^2 + penalty(beta) + ridge ||w||^2``  s.t. the coefficients of a group share one sign.
+    """Minimise ``||X w + t - y||^2 + penalty(beta) + ridge ||w||^2``  s.t. the coefficients of a group share one sign.
 
-    The global optimum, with its proof: ``lower_bound_`` and ``gap_`` say how good the model provably is.
+    A scikit-learn estimator that returns the global optimum with its proof: ``gap_`` is an upper limit on the relative
+    distance from the optimum.
 
     Parameters
     ----------
@@ -48,11 +49,10 @@ class PartLSRegressor(
         A label per column, ``{name: [columns]}``, lists of columns, an (M, K) 0/1 matrix, a file, a
         ``Partition``, or None for one group of all columns. Columns are given by position or by name, and names
         may be patterns: ``{"place": ["Neighborhood_*"]}`` survives one-hot encoding.
-    method, gap_tol, time_limit, n_jobs, random_state, signs
-        How to solve it, by a strategy such as ``partls.BranchAndBound(node_limit=1000)`` or its name, and within what
-        limits; see ``partls.solve_instance``.
+    method
+        A strategy such as ``partls.BranchAndBound(node_limit=1000)``, or its name; see ``partls.solve_instance``.
     presolve : bool
-        Settle before the search what needs none; see ``partls.solve_instance``.
+        Simplify the problem before the search; see ``partls.solve_instance``.
     eta, penalty
         Strength and kind of the penalty on the group sums beta: ``sum_k eta_k beta_k^2`` ("l2") or
         ``sum_k eta_k |beta_k|`` ("l1"). One number for all groups, or ``{group: number}`` with every group in it.
@@ -61,6 +61,8 @@ class PartLSRegressor(
         ``penalty="l1"`` an elastic net.
     fit_intercept, penalize_intercept, ungrouped
         The problem; see ``partls.Instance``.
+    signs, gap_tol, time_limit, n_jobs, random_state
+        Signs known beforehand, limits and threads; see ``partls.solve_instance``.
     verbose : int
         Show a live line while the search runs. Where scikit-learn has callbacks (1.9 and later),
         ``set_callbacks(ProgressBar())`` works too, and a callback that asks to stop ends the search.
@@ -71,13 +73,13 @@ class PartLSRegressor(
     Attributes
     ----------
     coef_, intercept_
-        w and t: (M,) and a float, or (T, M) and (T,) for T targets. So too for the attributes below.
+        w and t: (M,) and a float, or (T, M) and (T,) for T targets. The same holds for the attributes below.
     alpha_, beta_, signs_
         Each feature's share of its group, each group's effect and its sign, in the order of ``group_names_``.
     objective_, lower_bound_, gap_, status_, n_iter_
-        What was reached, what was proved, and the number of nodes it took.
+        The objective, the proved lower bound, the gap between them, the status and the number of nodes.
     history_
-        The search as it went: a ``SearchState`` after each round and at the end.
+        The course of the search: a ``SearchState`` after each round and at the end.
     certificate_
         Where the proof was written (one path per target, in a tuple, if there are several); missing if there is none.
     result_

@@ -32,21 +32,29 @@ _RATE = 5e9  # of them per second, on a usual machine
 
 
 class PartLSRegressorCV(PartLSRegressor):
-    """``PartLSRegressor`` with the eta and the ridge of the least cross-validated squared error.
+    """Fit a ``PartLSRegressor`` with the eta and the ridge of the least cross-validated squared error.
 
-    For each ridge, every fold goes along the path from the largest eta to the smallest: its rows are compressed once,
+    For each ridge, every fold follows the path from the largest eta to the smallest: its rows are compressed once,
     and each fit starts from the model of its neighbour. All fits are proven optimal. The final model is fitted to all
     rows.
 
     Parameters
     ----------
+    groups
+        As in ``PartLSRegressor``.
     etas, ridges : int or array of float
-        The values to try, or how many: these are then 0 and values spread evenly on a logarithmic scale fitting the
+        The values to try, or their number: these are then 0 and values spread evenly on a logarithmic scale fitting the
         data. Every eta is tried with every ridge; ``ridges=[0.0]`` chooses eta alone. An eta is that of all groups.
     cv
         Number of folds, splitter or iterable of splits, as everywhere in scikit-learn.
-    groups, method, presolve, penalty, certificate, ...
-        As in ``PartLSRegressor``. The time limit covers all fits together; the proof is that of the final model.
+    method, presolve, penalty, fit_intercept, penalize_intercept, ungrouped, signs, gap_tol
+        As in ``PartLSRegressor``.
+    time_limit : float, optional
+        Seconds for all fits together.
+    n_jobs, random_state, verbose
+        As in ``PartLSRegressor``.
+    certificate : path, optional
+        Where to write the proof of the final model.
 
     Attributes
     ----------
@@ -56,12 +64,23 @@ class PartLSRegressorCV(PartLSRegressor):
         The values tried, the largest first.
     mse_path_ : (E, R, F) array
         Mean squared error of each eta and ridge on each held-out fold (over all targets), with three axes also where
-        only one ridge is tried; NaN where Ctrl-C or the time limit came before.
+        only one ridge is tried; NaN for folds that Ctrl-C or the time limit left out.
 
     Notes
     -----
-    A best value at the end of its grid, unless that is 0, is told by a ``ConvergenceWarning``: beyond it may be better
-    ones. ``save`` writes the final model as a ``PartLSRegressor`` with ``eta=eta_`` and ``ridge=ridge_``.
+    A ``ConvergenceWarning`` reports a best value at the end of its grid, unless that is 0: better ones may lie beyond.
+    ``save`` writes the final model as a ``PartLSRegressor`` with ``eta=eta_`` and ``ridge=ridge_``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from partls import PartLSRegressorCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(40, 4))
+    >>> y = X @ [1.0, 0.5, -1.0, -0.5] + rng.normal(size=40)
+    >>> model = PartLSRegressorCV(["a", "a", "b", "b"], etas=[0.0, 1.0, 10.0], ridges=[0.0], cv=4).fit(X, y)
+    >>> model.eta_, model.mse_path_.shape
+    (0.0, (3, 1, 4))
     """
 
     def __init__(

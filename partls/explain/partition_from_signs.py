@@ -15,12 +15,34 @@ def partition_from_signs(
 ) -> Partition:
     """Return the groups "positive" and "negative" of the features, by the signs of unconstrained least squares.
 
-    With ``ridge``, of ridge regression: the constraint then costs nothing in a fit with the same ridge and without eta.
+    Fitted to the training rows these groups are "P from LS" of Esposito, Cerrato and Locatelli (2024), section 5.3: a
+    fit with them equals least squares. Fitted to all rows, those held out included, they are their "P opt", which
+    represents domain knowledge that is correct. Where least squares has many solutions, the shortest one on columns of
+    equal length counts; a feature whose coefficient is zero is called positive.
 
-    On the training rows this is the paper's "P from LS": fitting with it reproduces least squares. On all rows,
-    those held out included, it is the paper's "P opt", which stands for domain knowledge that happens to be right.
-    Where least squares has many solutions, the shortest on columns of equal length counts; a feature whose
-    coefficient is zero is called positive.
+    Parameters
+    ----------
+    X, y
+        The data, as in ``partls.solve``.
+    ridge : float
+        Take the signs of ridge regression: the constraint then costs nothing in a fit with the same ridge and without
+        eta.
+    fit_intercept : bool
+        Whether least squares has an intercept.
+    sample_weight : (N,) array, optional
+        Nonnegative row weights.
+
+    Returns
+    -------
+    Partition
+        One or two groups.
+
+    Examples
+    --------
+    >>> from partls import partition_from_signs
+    >>> X, y = [[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 0.0], [2.0, 1.0, 2.0]], [1.0, 2.0, 4.0, 5.0]
+    >>> partition_from_signs(X, y).to_dict()
+    {'positive': [0, 1], 'negative': [2]}
     """
     instance = Instance(X, y, ridge=ridge, fit_intercept=fit_intercept, sample_weight=sample_weight)
     root = np.sqrt(instance.weights)

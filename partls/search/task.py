@@ -21,16 +21,16 @@ from partls.tree_trace import SearchTrace
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SearchTask:
-    """One problem to solve within limits.
+    """One problem to solve within limits, as a strategy receives it.
 
     Attributes
     ----------
     instance
         The problem.
     root
-        The a-priori signs: only solutions within this pattern count.
+        The given signs: only solutions within this pattern count.
     start
-        A complete sign pattern to look for a first solution with, or None.
+        A complete sign pattern from which to build a first solution, or None.
     gap_tol
         Relative gap at which the strategy may stop.
     time_limit
@@ -45,6 +45,14 @@ class SearchTask:
         Says whether Ctrl-C was pressed: the strategy then returns the best solution so far.
     began
         When the clock started (``time.perf_counter``).
+
+    Examples
+    --------
+    >>> import partls
+    >>> from formulations import SignPattern, random_instance
+    >>> task = partls.SearchTask(instance=random_instance(M=6, group_size=3), root=SignPattern.free(2), time_limit=60.0)
+    >>> task.is_over()
+    False
     """
 
     instance: Instance
@@ -76,7 +84,7 @@ class SearchTask:
 
 @dataclass
 class Outcome:
-    """What a strategy found and proved, in reduced units.
+    """The solution and the bound that a strategy found, in reduced units.
 
     Attributes
     ----------
@@ -89,9 +97,17 @@ class Outcome:
     counts
         The work done, by kind; "nodes" is what ``Result.n_nodes`` shows.
     solutions, trace
-        What the strategy was asked to keep.
+        The solutions and the trace, if the strategy was asked to keep them.
     distance
         How near the nearest column is to the others, as a share of its norm: rounding spoils bounds where it is small.
+
+    Examples
+    --------
+    >>> from collections import Counter
+    >>> import partls
+    >>> outcome = partls.Outcome(incumbent=None, lower_bound=0.0, limit=None, counts=Counter(nodes=1))
+    >>> outcome.limit is None
+    True
     """
 
     incumbent: Incumbent

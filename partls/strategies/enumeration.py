@@ -120,7 +120,25 @@ def _enumerate(instance: Instance, solver: PatternSolver, keep: str | int, max_g
 
 
 def iterate_solutions(instance: Instance) -> Iterator[Solution]:
-    """Yield the best solution of every sign pattern, one by one, in constant memory."""
+    """Yield the best solution of every sign pattern, one by one, in constant memory.
+
+    Parameters
+    ----------
+    instance : Instance
+        The problem.
+
+    Yields
+    ------
+    Solution
+        The best model of one of the 2^K sign patterns.
+
+    Examples
+    --------
+    >>> from formulations import random_instance
+    >>> from partls import iterate_solutions
+    >>> sum(1 for solution in iterate_solutions(random_instance(M=6, group_size=2)))
+    8
+    """
     reduction = instance.reduction
     solver = PatternSolver(reduction, SignPattern.free(reduction.n_groups))
     for block in solver.blocks(coefs=True):

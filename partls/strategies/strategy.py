@@ -9,16 +9,28 @@ from partls.search.task import Outcome, SearchTask
 
 @runtime_checkable
 class Strategy(Protocol):
-    """Solves the problem of a ``SearchTask`` within its limits.
+    """Solve the problem of a ``SearchTask`` within its limits.
 
     Subclass it as a frozen dataclass whose fields are the options, and define ``name`` and ``run``.
 
     Attributes
     ----------
     name
-        What ``Result.method`` says.
+        The text of ``Result.method``.
     proves
-        Whether a run to its end proves the optimum. If False, the status is HEURISTIC.
+        Whether a complete run proves the optimum. If False, the status is HEURISTIC.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import partls
+    >>> @dataclass(frozen=True)
+    ... class Plain(partls.Strategy):
+    ...     name = "plain"
+    ...     def run(self, task):
+    ...         return partls.BranchAndBound(relaxation="active-set").run(task)
+    >>> partls.solve([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, 2.0, 4.0], ["a", "b"], method=Plain()).method
+    'plain'
     """
 
     name: ClassVar[str]

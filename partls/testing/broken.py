@@ -13,7 +13,7 @@ from partls.testing.problems import Problem
 
 
 class LawBroken(AssertionError):  # noqa: N818  (what has happened)
-    """A bound or a strategy that breaks a law.
+    """A bound or a strategy breaks a law.
 
     Attributes
     ----------
@@ -22,9 +22,15 @@ class LawBroken(AssertionError):  # noqa: N818  (what has happened)
     law
         The name of the law.
     what
-        What it did.
+        The violation, in words.
     problem
-        The problem it did it on; None if on all of them.
+        The problem that shows it; None if the law fails on all of them.
+
+    Examples
+    --------
+    >>> from partls.testing import LawBroken
+    >>> LawBroken("mine", "below the optimum", "5.0 > 4.0").law
+    'below the optimum'
     """
 
     def __init__(self, subject: str, law: str, what: str, problem: Problem | None = None) -> None:

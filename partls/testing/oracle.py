@@ -26,7 +26,25 @@ MAX_ENUMERATED = 12  # columns up to which trying every support is affordable
 
 
 class Kkt(NamedTuple):
-    """How far a point is from optimal, each part relative to the size of what cancels in it."""
+    """How far a point is from optimal, each part relative to the size of the terms that cancel in it.
+
+    Attributes
+    ----------
+    primal
+        Coefficients of the wrong sign.
+    dual
+        Directions of descent that are left.
+    complementarity
+        Coefficients that are not zero although their gradient is not.
+    weight
+        The largest contribution of one column, relative to the target.
+
+    Examples
+    --------
+    >>> from partls.testing import Kkt
+    >>> Kkt(primal=0.0, dual=1e-16, complementarity=0.0, weight=0.0).dual
+    1e-16
+    """
 
     primal: float  # coefficients of the wrong sign
     dual: float  # descent directions left
@@ -46,7 +64,24 @@ class Kkt(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The optimum under given column signs."""
+    """The optimum under given column signs.
+
+    Attributes
+    ----------
+    objective
+        The optimum.
+    coef, intercept
+        A model that attains it.
+    kkt
+        Its residuals of the optimality conditions.
+
+    Examples
+    --------
+    >>> from partls.testing import sign_constrained
+    >>> solution = sign_constrained([[1.0], [2.0]], [1.0, 2.0], [1], fit_intercept=False)
+    >>> solution.coef.round(6).tolist()
+    [1.0]
+    """
 
     objective: float
     coef: Floats
@@ -56,7 +91,26 @@ class Solution:
 
 @dataclass(frozen=True, eq=False)
 class Oracle:
-    """The global optimum, one of its sign vectors, and the optimum of every sign vector."""
+    """The global optimum, one of its sign vectors, and the optimum of every sign vector.
+
+    Attributes
+    ----------
+    objective
+        The optimum.
+    coef, intercept
+        A model that attains it.
+    signs
+        Its sign vector.
+    objectives
+        The optimum of each sign vector.
+
+    Examples
+    --------
+    >>> from partls.testing import brute_force
+    >>> oracle = brute_force([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, -2.0, 0.0], [0, 1])
+    >>> oracle.signs, len(oracle.objectives)
+    ((1, -1), 4)
+    """
 
     objective: float
     coef: Floats
@@ -107,8 +161,28 @@ class Program:
 def brute_force(X: Any, y: Any, labels: Any, **options: Any) -> Oracle:
     """Return the best of all 2^K sign vectors; label -1 marks a column without a sign.
 
-    Options: ``eta`` (a number, or one per group), ``eta_intercept`` (that of eta if left out), ``penalty``, ``ridge``,
-    ``fit_intercept``, ``penalize_intercept``, ``sample_weight``.
+    The oracle shares no code with the solvers of the toolkit.
+
+    Parameters
+    ----------
+    X, y
+        The data.
+    labels
+        The group of each column.
+    **options
+        ``eta`` (a number, or one per group), ``eta_intercept`` (that of eta if left out), ``penalty``, ``ridge``,
+        ``fit_intercept``, ``penalize_intercept``, ``sample_weight``.
+
+    Returns
+    -------
+    Oracle
+        The optimum.
+
+    Examples
+    --------
+    >>> from partls.testing import brute_force
+    >>> brute_force([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, -2.0, 0.0], [0, 1]).signs
+    (1, -1)
     """
     labels = np.asarray(labels)
     patterns = product((1, -1), repeat=int(labels.max(initial=-1)) + 1)
@@ -145,7 +219,25 @@ def unique_optimum(
 def sign_constrained(X: Any, y: Any, column_signs: Any, **options: Any) -> Solution:
     """Return the optimum under one sign per column; 0 leaves a column unconstrained (a node's relaxation).
 
-    Options as in :func:`brute_force`, and ``labels``: the group of each column, needed where ``eta > 0``.
+    Parameters
+    ----------
+    X, y
+        The data.
+    column_signs
+        The sign of each column.
+    **options
+        As in :func:`brute_force`, and ``labels``: the group of each column, needed where ``eta > 0``.
+
+    Returns
+    -------
+    Solution
+        The optimum, with its residuals of the optimality conditions.
+
+    Examples
+    --------
+    >>> from partls.testing import sign_constrained
+    >>> sign_constrained([[1.0], [2.0]], [1.0, 2.0], [-1], fit_intercept=False).coef.tolist()
+    [0.0]
     """
     problem = program(X, y, column_signs, **options)
     x = minimise(problem)
@@ -157,7 +249,30 @@ def sign_constrained(X: Any, y: Any, column_signs: Any, **options: Any) -> Solut
 def kkt_residual(
     X: Any, y: Any, column_signs: Any, *, coef: Any, intercept: float = 0.0, **options: Any
 ) -> Kkt:
-    """Measure given coefficients against the optimality conditions of their sign pattern."""
+    """Measure given coefficients against the optimality conditions of their sign pattern.
+
+    Parameters
+    ----------
+    X, y
+        The data.
+    column_signs
+        The sign of each column; 0 leaves a column unconstrained.
+    coef, intercept
+        The model.
+    **options
+        As in :func:`sign_constrained`.
+
+    Returns
+    -------
+    Kkt
+        The residuals; zero at the optimum, up to rounding.
+
+    Examples
+    --------
+    >>> from partls.testing import kkt_residual
+    >>> kkt_residual([[1.0], [2.0]], [1.0, 2.0], [1], coef=[1.0], fit_intercept=False).holds
+    True
+    """
     problem = program(X, y, column_signs, **options)
     full = np.append(coef, intercept)[problem.source] * problem.orientation
     twice = np.bincount(problem.source, minlength=np.shape(X)[1] + 1)[problem.source] > 1

@@ -36,6 +36,13 @@ class Problem:
         The group of each column; -1 marks a column without a sign constraint.
     options
         Further arguments of ``Instance`` and of ``brute_force``, such as ``eta`` and ``sample_weight``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from partls.testing import Problem
+    >>> Problem(np.eye(2), np.ones(2), (0, 1), {"eta": 0.5}).options
+    {'eta': 0.5}
     """
 
     X: Floats
@@ -125,7 +132,30 @@ def targets(draw: st.DrawFn, X: Floats) -> Floats:
 
 @st.composite
 def partitions(draw: st.DrawFn, n_columns: int, *, free: bool = False) -> tuple[int, ...]:
-    """Return labels that use each of 0, ..., K - 1: one group, singletons or anything between."""
+    """Return a strategy of Hypothesis that draws a label for each column.
+
+    Parameters
+    ----------
+    n_columns : int
+        The number of columns.
+    free : bool
+        Whether some columns may have no group (label -1).
+
+    Returns
+    -------
+    SearchStrategy
+        A strategy that draws labels that use each of 0, ..., K - 1: one group, singletons or anything between.
+
+    Examples
+    --------
+    >>> from hypothesis import given, settings
+    >>> from partls.testing import partitions
+    >>> @settings(max_examples=5, database=None)
+    ... @given(labels=partitions(4))
+    ... def check(labels):
+    ...     assert len(labels) == 4
+    >>> check()
+    """
     kind = draw(st.sampled_from(["any", "any", "any", "one group", "singletons"]))
     if kind == "one group":
         return (0,) * n_columns
@@ -139,7 +169,30 @@ def partitions(draw: st.DrawFn, n_columns: int, *, free: bool = False) -> tuple[
 
 @st.composite
 def sign_patterns(draw: st.DrawFn, n_groups: int, *, complete: bool = False) -> SignPattern:
-    """Return a node of the search: a sign or none for each group; with ``complete`` a leaf."""
+    """Return a strategy of Hypothesis that draws a node of the search: a sign or none for each group.
+
+    Parameters
+    ----------
+    n_groups : int
+        The number of groups.
+    complete : bool
+        Whether every group has a sign: a leaf.
+
+    Returns
+    -------
+    SearchStrategy
+        A strategy that draws a ``SignPattern``.
+
+    Examples
+    --------
+    >>> from hypothesis import given, settings
+    >>> from partls.testing import sign_patterns
+    >>> @settings(max_examples=5, database=None)
+    ... @given(node=sign_patterns(3, complete=True))
+    ... def check(node):
+    ...     assert node.is_complete
+    >>> check()
+    """
     allowed = st.sampled_from([1, -1] if complete else [0, 1, -1])
     return SignPattern(tuple(draw(st.lists(allowed, min_size=n_groups, max_size=n_groups))))
 
@@ -166,7 +219,32 @@ def weights(draw: st.DrawFn, n_rows: int) -> Floats | None:
 
 @st.composite
 def instances(draw: st.DrawFn, *, free: bool = True, spoil: bool = True, plain: bool = False) -> Problem:
-    """Return a tiny problem; ``plain`` keeps the default options, ``spoil=False`` the table as drawn."""
+    """Return a strategy of Hypothesis that draws tiny problems.
+
+    Parameters
+    ----------
+    free : bool
+        Whether some columns may have no group.
+    spoil : bool
+        Whether to make columns dependent, zero or equal.
+    plain : bool
+        Whether to keep the default options: no penalties, no weights.
+
+    Returns
+    -------
+    SearchStrategy
+        A strategy that draws a ``Problem``.
+
+    Examples
+    --------
+    >>> from hypothesis import given, settings
+    >>> from partls.testing import Problem, instances
+    >>> @settings(max_examples=5, database=None)
+    ... @given(problem=instances())
+    ... def check(problem):
+    ...     assert isinstance(problem, Problem)
+    >>> check()
+    """
     n_rows, n_columns = draw(st.integers(1, MAX_ROWS)), draw(st.integers(1, MAX_COLUMNS))
     X = draw(tables((n_rows, n_columns), spoil=spoil))
     labels = draw(partitions(n_columns, free=free))
@@ -176,7 +254,23 @@ def instances(draw: st.DrawFn, *, free: bool = True, spoil: bool = True, plain: 
 
 @st.composite
 def penalised(draw: st.DrawFn) -> Problem:
-    """Return a tiny problem with ridge and one eta per group, each of them zero at times."""
+    """Return a strategy of Hypothesis that draws tiny problems with ridge and one eta per group, each zero at times.
+
+    Returns
+    -------
+    SearchStrategy
+        A strategy that draws a ``Problem``.
+
+    Examples
+    --------
+    >>> from hypothesis import given, settings
+    >>> from partls.testing import penalised
+    >>> @settings(max_examples=5, database=None)
+    ... @given(problem=penalised())
+    ... def check(problem):
+    ...     assert problem.options["ridge"] >= 0
+    >>> check()
+    """
     case = draw(instances())
     etas = st.sampled_from([0.0, 0.0, 0.5, 3.0])
     options = {name: value for name, value in case.options.items() if name not in ("eta", "penalty")}

@@ -41,9 +41,9 @@ def check_relaxation(
     relaxation: Relaxation | str, *, problems: st.SearchStrategy[Problem] | None = None, examples: int = 50,
     accuracy: float = _ACCURACY, shrink: bool = True,
 ) -> None:
-    """Put every law of ``RELAXATION_LAWS`` to a relaxation; raise ``LawBroken`` and print the counterexample.
+    """Check every law of ``RELAXATION_LAWS`` on a relaxation; raise ``LawBroken`` and print the counterexample.
 
-    The problems are tiny and unkind: dependent and zero columns, fewer rows than columns, y = 0, penalties, weights,
+    The problems are tiny and hostile: dependent and zero columns, fewer rows than columns, y = 0, penalties, weights,
     free columns. Their optima come from brute force that shares no code with the toolkit. Every run draws the same.
 
     Parameters
@@ -54,15 +54,21 @@ def check_relaxation(
         A strategy of Hypothesis to draw the problems from, such as ``instances(plain=True)``, which leaves penalties,
         weights and options of the intercept at their defaults; default: ``instances()``.
     examples
-        How many problems.
+        The number of problems.
+    accuracy
+        The allowance for a solver's accuracy, as a share of the squared norm of the target. No allowance is
+        made for a value above the optimum.
     shrink
         Whether to look for the smallest counterexample, which takes some hundred more runs, or to show the first.
-    accuracy
-        What a solver's accuracy may take from a value, as a share of the squared norm of the target. No allowance is
-        made for a value above the optimum.
+
+    Raises
+    ------
+    LawBroken
+        If the relaxation breaks a law.
 
     Examples
     --------
+    >>> from partls.testing import check_relaxation
     >>> check_relaxation("active-set", examples=5)
     """
     chosen = as_relaxation(relaxation)

@@ -36,22 +36,30 @@ _SAME = 1e-9  # relative: the objective of one solution computed in two ways
 
 
 def check_strategy(strategy: Strategy, *, problems: Any = None, examples: int = 50, shrink: bool = True) -> None:
-    """Put every law of ``STRATEGY_LAWS`` to a strategy; raise ``LawBroken`` and print the counterexample.
+    """Check every law of ``STRATEGY_LAWS`` on a strategy; raise ``LawBroken`` and print the counterexample.
+
+    The problems are those of :func:`check_relaxation`.
 
     Parameters
     ----------
     strategy
         A strategy object.
     problems
-        A strategy of Hypothesis to draw the problems from; default: ``instances()``, tiny and unkind ones.
+        A strategy of Hypothesis to draw the problems from; default: ``instances()``.
     examples
-        How many problems.
+        The number of problems.
     shrink
         Whether to look for the smallest counterexample, which takes some hundred more runs, or to show the first.
+
+    Raises
+    ------
+    LawBroken
+        If the strategy breaks a law.
 
     Examples
     --------
     >>> import partls
+    >>> from partls.testing import check_strategy
     >>> check_strategy(partls.Enumeration(), examples=5)
     """
     if not isinstance(strategy, Strategy):

@@ -37,11 +37,36 @@ _MOST_UNSPLIT = 4096  # boxes compared pair by pair
 
 @dataclass(frozen=True)
 class Verification:
-    """What has been proved: no solution has an objective below ``lower_bound``.
+    """What a certificate proves: no solution has an objective below ``lower_bound``.
 
-    ``fits_exactly`` says that the model's objective is zero up to rounding, so that nothing can be better by more.
-    ``contribution_limit`` is None if this holds for all solutions, else it holds for those in which no column
-    contributes more than this many times the target's norm (data whose columns depend on each other).
+    Attributes
+    ----------
+    problem
+        Sizes, penalties, intercept and given signs of the problem that was proved.
+    objective
+        The objective of the certificate's model, recomputed from the data.
+    lower_bound
+        The proved lower bound.
+    tolerance
+        ``objective - lower_bound`` at most.
+    n_boxes
+        The number of sign boxes checked.
+    contribution_limit
+        None if the bound holds for all solutions. Otherwise it holds for those in which no column contributes more than
+        this many times the target's norm (data whose columns depend on each other).
+    mode
+        The arithmetic: "rounding" or "exact".
+    fits_exactly
+        Whether the objective is zero up to rounding, so that no model can be better by more.
+
+    Examples
+    --------
+    >>> import partls
+    >>> X, y = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 1.0]], [1.0, 2.0, 4.0, 5.0]
+    >>> result = partls.solve(X, y, ["a", "b"], certificate="proof.json")
+    >>> proof = partls.verify("proof.json", X, y, ["a", "b"])
+    >>> proof.mode, proof.contribution_limit, proof.objective - proof.lower_bound < 1e-9
+    ('rounding', None, True)
     """
 
     problem: Problem
@@ -85,19 +110,40 @@ def verify(
 ) -> Verification:
     """Return what a certificate proves about the data, or raise ``VerificationError``.
 
+    The check uses no solver. Penalties and intercept are those of the certificate; the answer's ``problem`` shows them.
+
     Parameters
     ----------
     certificate : path, the document read from it, or a ``Certificate``
-        What ``partls.solve(..., certificate=path)`` has written. A file that is none raises ``InvalidInput``.
+        The file that ``partls.solve(..., certificate=path)`` has written.
     X, y, groups, sample_weight, ungrouped
-        The original data, as given to ``solve``. Penalties (eta of each group, ridge) and intercept are those of the
-        certificate; the answer's ``problem`` shows them.
+        The original data, as given to ``solve``.
     signs
-        The a-priori signs the problem was solved under, in any form that ``solve`` takes.
+        The signs that were given to ``solve``, in any form that it takes.
     gap_tol : float
         The largest tolerance to accept, relative to the objective.
     mode : {"rounding", "exact"}
         Floating point with rigorous error bounds wherever that is fast, or rational arithmetic throughout.
+
+    Returns
+    -------
+    Verification
+        The proved lower bound, and the model's objective.
+
+    Raises
+    ------
+    VerificationError
+        If the certificate does not prove its claim for these data.
+    InvalidInput
+        If the file is no certificate, or the data cannot be used.
+
+    Examples
+    --------
+    >>> import partls
+    >>> X, y = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 1.0]], [1.0, 2.0, 4.0, 5.0]
+    >>> result = partls.solve(X, y, ["a", "b"], certificate="proof.json")
+    >>> partls.verify("proof.json", X, y, ["a", "b"]).lower_bound <= result.objective
+    True
     """
     if mode not in ("rounding", "exact"):
         raise InvalidInput(f'mode={mode!r} is neither "rounding" nor "exact"')
