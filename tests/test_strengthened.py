@@ -10,7 +10,7 @@ import pytest
 
 import partls
 from formulations import Instance, SignPattern, quadratic
-from relaxations import ActiveSetRelaxation, StrengthenedRelaxation
+from relaxations import ActiveSetRelaxation, StrengthenedRelaxation, named
 from tests.families import FAMILIES
 from tests.oracles import brute_force
 from tests.tolerances import OPTIMUM, QUADRATIC_GAP, QUADRATIC_PROGRAM, VANISHING, same_optimum
@@ -62,6 +62,19 @@ def test_a_strong_penalty_does_not_grow_the_tree(order: str, n_jobs: int) -> Non
     enumerated = partls.solve(**data, eta=1e4, method="enumerate")
     assert result.objective == same_optimum(enumerated.objective, data["y"])
     assert result.lower_bound <= enumerated.objective * (1 + OPTIMUM)
+
+
+def test_a_tree_that_stays_open_is_bounded_by_shor_at_its_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = problem(1, 100, 48, 16)
+    optimum = partls.solve(**data, eta=30.0).objective
+    monkeypatch.setattr("partls.search.node_bound._ROOT_AFTER", 1)
+    monkeypatch.setattr("partls.search.node_bound._STRENGTHEN_AFTER", 1)
+    cut = partls.solve(**data, eta=30.0, node_limit=30)
+    assert cut.counts["root bounded by shor"] == 1
+    root = SignPattern.free(16)
+    shor = named("shor").prepare(cut.instance).bound(root).value
+    assert shor * (1 - OPTIMUM) <= cut.lower_bound <= optimum * (1 + OPTIMUM)
+    assert StrengthenedRelaxation().prepare(cut.instance).bound(root).value < shor
 
 
 def test_a_weak_penalty_leaves_the_compiled_search_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,9 +17,11 @@ from partls.search.limits import UNLIMITED
 from relaxations import named
 from relaxations.convexified import ConvexifiedRelaxation
 from relaxations.policies.auto import Auto
+from relaxations.policies.prices import price_of
 
 _FIRST_WORK = 1e7  # nodes times M^2 explored in the caller's thread, which cannot be interrupted, before any other
 _STRENGTHEN_AFTER = 1000  # nodes: the diagonal then costs about what the search has cost so far
+_ROOT_AFTER = 100  # nodes bounded by "strengthened", at least, before the root is bounded by "shor"
 _NODE = 4e-9  # seconds of a node with the cheap bound per squared number of columns, measured for 200 to 400
 _MOST = 0.5  # share of the gap: a bound that closes more of it at the root is worth a hundred times the time per node
 _DEPTH_FIRST_BUDGET, _BEST_FIRST_BUDGET = 512, 32  # nodes per task
@@ -39,12 +41,16 @@ class NodeBound:
         Whether the compiled search explores.
     is_final
         Whether the bound stays as it is however large the tree becomes.
+    root_is_due
+        Whether the root is still to be bounded once more, by ``prove_root``.
     """
 
     def __init__(self, problem: SearchProblem, explorers: Explorers, *, best_first: bool) -> None:
         self.problem, self.explorers = problem, explorers
         self.is_compiled = isinstance(explorers.main, CompiledExplorer)
         self.is_final = not self.is_compiled
+        self.root_is_due = False
+        self._due = _STRENGTHEN_AFTER
         self._reduction = problem.instance.reduction
         self.first_budget = int(np.clip(_FIRST_WORK / self._reduction.n_columns**2, 64, _STRENGTHEN_AFTER))
         self._budget = _GENERIC_BUDGET
@@ -60,7 +66,7 @@ class NodeBound:
 
     def nodes_until_due(self, nodes: int) -> int:
         """Return how many more nodes to explore before the search is taken for a large one."""
-        return UNLIMITED if self.is_final else _STRENGTHEN_AFTER - nodes
+        return UNLIMITED if self.is_final and not self.root_is_due else self._due - nodes
 
     def strengthen(self, root: SignPattern, lower: float, upper: float, is_over: Callable[[], bool], *,
                    nodes_left: float) -> str:
@@ -82,6 +88,19 @@ class NodeBound:
         diagonal = run_with_deadline(self.explorers.main.add_diagonal, is_over)
         self.problem = replace(self.problem, diagonal=diagonal)
         return "" if diagonal is None else "diagonal"
+
+    def look_at_root_after(self, nodes: int) -> None:
+        """Bound the root by "shor" if the tree is still open when its nodes have cost as much as that."""
+        instance = self.problem.instance
+        price = ConvexifiedRelaxation().price(instance).prepare / price_of(self.problem.relaxation, instance).bound
+        self.root_is_due, self._due = True, nodes + int(min(max(price, _ROOT_AFTER), UNLIMITED))
+
+    def prove_root(self, root: SignPattern, is_over: Callable[[], bool]) -> float:
+        """Return the Shor bound of the whole tree (reduced units): where a strong tree stays open, often the best."""
+        self.root_is_due = False
+        instance = self.problem.instance
+        bound = run_with_deadline(lambda: named("shor").prepare(instance).bound(root), is_over)
+        return 0.0 if bound is None else bound.value / self._reduction.scale
 
     def _penalty_pays(self, root: SignPattern, lower: float, upper: float, is_over: Callable[[], bool]) -> bool:
         """Return whether the L2 penalty made strong, which no compiled bound knows, closes most of the gap at once."""

@@ -106,12 +106,18 @@ class TreeSearch:
             return
         if not state.dispatched and bound.nodes_until_due(state.n_nodes) <= 0:
             self._dispatcher.dismiss()
+            if bound.root_is_due:
+                state.proved = max(state.proved, bound.prove_root(state.root, self._limits.is_over))
+                state.counts["root bounded by shor"] += 1
+                return
             switched = bound.strengthen(
                 state.root, state.estimate(), state.incumbent.value, self._limits.is_over, nodes_left=state.nodes_left
             )
             resumed = switched == CONVEXIFIED and state.counts[f"switched to {switched}"] > 0
             if switched in (STRONG_PENALTY, CONVEXIFIED) and not resumed:  # the top branched on better bounds
                 state.restart()
+            if switched == STRONG_PENALTY:
+                bound.look_at_root_after(state.n_nodes)
             if switched and not resumed:
                 state.counts[f"switched to {switched}"] += 1
         self._dispatcher.work(self._save)

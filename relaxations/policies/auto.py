@@ -12,10 +12,11 @@ class Auto(ActiveSetRelaxation):
     """The "active-set" bound while the tree is small; for a large tree, a stronger bound if it pays.
 
     After 1,000 nodes the search considers other bounds once. With an L2 penalty it solves the root with the
-    "strengthened" bound, and starts again with that bound if it closes more than half of the remaining gap. If not,
-    and if the nodes that seem to be left cost more than the multipliers of a Shor bound, it starts again with the
-    "convexified" bound. Otherwise it computes a diagonal below R'R and adds up the rises of undecided groups
-    (:mod:`relaxations.diagonal`). ``Result.counts`` names the switch: "switched to strengthened", "switched to
+    "strengthened" bound, and starts again with that bound if it closes more than half of the remaining gap; once the
+    nodes of that tree have cost as much as a "shor" bound, the root is bounded by "shor", too. Without such a penalty,
+    or if it is weak, and if the nodes that seem to be left cost more than the multipliers of a Shor bound, it starts
+    again with the "convexified" bound. Otherwise it computes a diagonal below R'R and adds up the rises of undecided
+    groups (:mod:`relaxations.diagonal`). ``Result.counts`` names the switch: "switched to strengthened", "switched to
     convexified" or "switched to diagonal". Outside a search, it is the "active-set" bound.
 
     Parameters
