@@ -209,6 +209,11 @@ def audit_is_right(audit: Any, k: int) -> None:
     assert audit.objective == pytest.approx(optimum(k).objective, **CLOSE)
 
 
+def unambiguous(found: Any, k: int) -> None:
+    assert not found  # one bound of y, by flipping a group, does not reach the objective
+    assert (found.n_rows, found.unique, len(found.proved_signs)) == ((N, None, 2), (N, True, 3))[k]
+
+
 def equal(expected: Callable[[int], Any]) -> Callable[[Any, int], None]:
     def compare(found: Any, k: int) -> None:
         np.testing.assert_allclose(found, expected(k), rtol=1e-7, atol=1e-9)
@@ -237,6 +242,7 @@ ASKED: dict[str, tuple[Ask, Callable[[Any, int], None]]] = {
                        equal(lambda k: optimum(k).coef[:2] / optimum(k).coef[:2].sum())),
     "summary": (lambda m, k, d, p: m.summary(output=k), summary_is_right),
     "audit": (lambda m, k, d, p: m._one_result(k).audit(), audit_is_right),
+    "ambiguities": (lambda m, k, d, p: m._one_result(k).ambiguities, unambiguous),
     "sign certainty": (lambda m, k, d, p: [row.increase for row in m.sign_certainty(output=k).rows], equal(flipped)),
     "sign certainty picture": (
         lambda m, k, d, p: [r.increase for r in SignCertaintyDisplay.from_estimator(m, output=k).certainty.rows],
@@ -269,6 +275,7 @@ MATRIX = {  # of a model fitted to rows in memory, of one fitted to folded rows,
     "shares picture":          (RIGHT, RIGHT, RIGHT),
     "summary":                 (RIGHT, RIGHT, RIGHT),
     "audit":                   (RIGHT, RIGHT, FIT_AGAIN),
+    "ambiguities":             (RIGHT, RIGHT, FIT_AGAIN),
     "sign certainty":          (RIGHT, RIGHT, FIT_AGAIN),
     "sign certainty picture":  (RIGHT, RIGHT, FIT_AGAIN),
     "price":                   (RIGHT, RIGHT, FIT_AGAIN),
