@@ -7,19 +7,17 @@ import logging
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 from typing import Any
 
-from formulations.data import Floats
 from formulations.errors import InvalidInput
 from formulations.instance import Instance
 from formulations.signs import SignPattern
 from formulations.tolerances import ABSOLUTE_TOLERANCE, OPTIMAL_GAP
-from partls.exact.doubt import Answer, Search, reach_of, settled
-from partls.explore.incumbents import solve_pattern
-from partls.explore.subtree import Incumbent, round_to_signs
+from partls.exact.answer import answered
+from partls.exact.doubt import reach_of
 from partls.presolve.presolve import Presolved
 from partls.prove.proof_file import write_proof
 from partls.result import Result, Status, relative_gap, target_size
@@ -35,11 +33,10 @@ from partls.runtime.options import (
     writable,
 )
 from partls.runtime.progress import Observer
-from partls.search.task import Outcome, SearchTask
+from partls.search.task import SearchTask
 from partls.strategies.by_parts import can_run_by_parts, run_by_parts
 from partls.strategies.choose import as_strategy
 from partls.strategies.strategy import Strategy
-from relaxations.clock import FINISHING, OutOfTime, until
 
 logger = logging.getLogger(__name__)
 
@@ -260,7 +257,7 @@ def _searched(task: SearchTask, problem: Presolved, strategy: Strategy) -> tuple
     if problem.report:
         left = replace(task, instance=problem.instance, root=problem.root, start=problem.inside(task.start))
     found = strategy.run(left) if problem.parts is None else run_by_parts(strategy, left, problem.parts)
-    answer, limit = _settled(left, strategy, found, whole=not problem.redundant)
+    answer, limit = answered(left, found, proves=strategy.proves, whole=not problem.redundant)
     instance, objective, coef, intercept = task.instance, answer.objective, answer.coef, answer.intercept
     if problem.report:
         coef, intercept = problem.restored(coef, intercept)
@@ -280,58 +277,10 @@ def _searched(task: SearchTask, problem: Presolved, strategy: Strategy) -> tuple
     return result, inf if columns_may_count else objective - answer.objective
 
 
-def _settled(task: SearchTask, strategy: Strategy, found: Outcome, *, whole: bool) -> tuple[Answer, Status | None]:
-    """Re-solve the answer by orthogonal factorisation and score it on the original data; also return what ended it.
-
-    Where nearly dependent columns leave it in doubt, exact arithmetic settles it. A large problem whose time is up
-    keeps the answer as it is.
-    """
-    instance, reduction, limit = task.instance, task.instance.reduction, found.limit
-    v = _polish(instance, task.root, found.incumbent, task.deadline)
-    coef, intercept = reduction.restore(v)
-    objective = instance.objective(coef, intercept)
-    # What the reduced problem thinks of the answer shows what rounding did to it, and so to its bounds.
-    doubt = abs(reduction.objective(v) - objective)
-    lower_bound = max(min(found.lower_bound * reduction.scale, objective) - doubt, 0.0)
-    clock = _Clock(task)
-    answer = settled(
-        instance, task.root, Answer(coef, intercept, objective, lower_bound, found.solutions),
-        Search(found.distance, whole, limit is not None or not strategy.proves, task.gap_tol, clock.is_over),
-    )
-    if answer.n_exact:
-        found.counts["exact nodes"] = answer.n_exact
-    return answer, limit or (clock.ended_by if strategy.proves else None)
-
-
-@dataclass
-class _Clock:
-    """Whether the task is over, and which limit ended it when it was first asked."""
-
-    task: SearchTask
-    ended_by: Status | None = None
-
-    def is_over(self) -> bool:
-        """Return whether to end, and remember why."""
-        self.ended_by = self.ended_by or self.task.ended_by()
-        return self.ended_by is not None
-
-
 def _given(instance: Instance, root: SignPattern) -> tuple[int, ...] | None:
     """Return the signs given for the instance's own groups; None if none was."""
     own = root.values[: instance.n_groups]
     return own if any(own) else None
-
-
-def _polish(instance: Instance, root: SignPattern, incumbent: Incumbent, deadline: float) -> Floats:
-    reduction = instance.reduction
-    if incumbent.value <= ABSOLUTE_TOLERANCE**2 * float(reduction.z @ reduction.z):
-        return incumbent.v  # the residual is rounding alone already
-    try:
-        with until(deadline + FINISHING):
-            again = solve_pattern(reduction, round_to_signs(incumbent.v, reduction.labels, root), incumbent)
-    except OutOfTime:
-        return incumbent.v
-    return again.v if again.value <= incumbent.value * (1 + 1e-12) else incumbent.v
 
 
 def _status(objective: float, lower_bound: float, size: float, gap_tol: float, limit: Status | None) -> Status:

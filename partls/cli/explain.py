@@ -16,7 +16,7 @@ from formulations.partition.given_signs import given_signs
 from partls.cli import data_options as source
 from partls.cli import model_file
 from partls.cli.file_kinds import check_arguments
-from partls.cli.fit import Jobs
+from partls.cli.fit_options import Jobs
 from partls.cli.model_file import ModelFile
 from partls.cli.option_groups import unbundled
 from partls.cli.output import guarded, harmless, print_document, say

@@ -1,1 +1,1 @@
-"""Answers that rounding leaves in doubt, settled in exact arithmetic."""
+"""The answer of a search solved again, and settled in exact arithmetic where rounding leaves it in doubt."""
