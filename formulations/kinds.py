@@ -43,6 +43,8 @@ _NOT_REAL = (np.datetime64, np.timedelta64, np.character, np.void, np.ndarray)  
 
 def kind_of(dtype: Any) -> str:
     """Return what a type of NumPy, pandas, polars or Arrow holds."""
+    if isinstance(dtype, np.dtype) and dtype.kind in "fiub":  # whose name takes long
+        return NUMBERS
     name = str(getattr(dtype, "name", None) or dtype).lower()
     if name == "category" and hasattr(getattr(dtype, "categories", None), "dtype"):  # of pandas
         return NUMBERS if kind_of(dtype.categories.dtype) == NUMBERS else CATEGORIES

@@ -91,7 +91,7 @@ class SignPattern:
 
     def per_column(self, labels: NDArray[np.intp]) -> NDArray[np.int8]:
         """Return the sign of each column from its group's sign; free columns (label -1) get 0."""
-        return np.append(np.array(self.values, dtype=np.int8), np.int8(0))[labels]
+        return np.array((*self.values, 0), dtype=np.int8)[labels]
 
     def __len__(self) -> int:
         """Return the number of groups."""

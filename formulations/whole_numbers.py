@@ -19,6 +19,8 @@ _EXACT_TYPES = (int, np.integer, Decimal, Fraction)
 
 def may_round(dtype: Any) -> bool:
     """Return whether a type of numbers has whole numbers beyond 2^53."""
+    if isinstance(dtype, np.dtype) and dtype.kind == "f":  # whose name takes long
+        return False
     name = str(getattr(dtype, "name", None) or dtype).lower()
     return re.match(r"(sparse\[)?(u?int(64|128)|decimal)", name) is not None
 

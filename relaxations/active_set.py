@@ -68,7 +68,7 @@ class GroupedProblem:
         """Return a bound on each |v_j| over the solutions no worse than ``upper``."""
         if not self.passive.all():
             return np.full(len(self.point), DEPENDENT_BOUND * np.sqrt(self.size))
-        reach = np.sqrt(np.maximum(-np.diag(self.T) * max(upper - self.floor, 0.0), 0.0))
+        reach = np.sqrt(np.maximum(-self.T.diagonal() * max(upper - self.floor, 0.0), 0.0))
         return np.asarray(np.abs(self.point) + reach)
 
     def kernel_problem(self, upper: float, diagonal: Floats | None = None) -> KernelProblem:
@@ -76,7 +76,7 @@ class GroupedProblem:
         tableau, none = kernel.tableau, np.zeros((0, 0))
         norm = float(np.sqrt(self.size))
         state = np.zeros((tableau.STATE_ROWS, len(self.point)))
-        state[tableau.DIAGONAL] = np.diag(self.T)
+        state[tableau.DIAGONAL] = self.T.diagonal()
         state[tableau.POINT] = self.point
         state[tableau.PASSIVE] = self.passive
         problem: KernelProblem = tableau.KernelProblem(
@@ -127,10 +127,10 @@ def _tableau(R: Floats, z: Floats, rounding: float
     M = R.shape[1]
     if not len(R):
         return np.zeros((M, M)), np.zeros(M, bool), np.zeros(M), 1.0, 1.0
-    if R.shape[0] == M and np.abs(np.diag(R)).min(initial=1.0) > 1.0 / _PLAINLY_INDEPENDENT:
+    if R.shape[0] == M and np.abs(R.diagonal()).min(initial=1.0) > 1.0 / _PLAINLY_INDEPENDENT:
         inverse = lapack.dtrtri(R)[0]
         T = -inverse @ inverse.T
-        condition = float(np.sqrt(-np.diag(T).min(initial=-1.0)))
+        condition = float(np.sqrt(-T.diagonal().min(initial=-1.0)))
         if condition < _PLAINLY_INDEPENDENT:
             return T, np.ones(M, bool), inverse @ z, condition, 1.0 / max(condition, 1.0)
     Q, F, pivots = qr(R, mode="economic", pivoting=True)

@@ -42,6 +42,8 @@ def signed_least_squares(R: Floats, z: Floats, l1: Floats, signs: NDArray[np.int
     else:
         guess = quick_support(A, z) if constrained.all() and not cost.any() else np.zeros(A.shape[1], bool)
     x = _nonnegative_least_squares(A, z, cost, constrained, guess)
+    if len(source) == R.shape[1]:
+        return orientation * x + 0.0  # no -0.0
     v = np.zeros(R.shape[1])
     np.add.at(v, source, orientation * x)
     return v
@@ -49,10 +51,12 @@ def signed_least_squares(R: Floats, z: Floats, l1: Floats, signs: NDArray[np.int
 
 def _oriented_columns(l1: Floats, signs: NDArray[np.int8]) -> tuple[NDArray[np.intp], Floats, NDArray[np.bool_]]:
     """Return columns turned so that decided ones are >= 0; an undecided column with an L1 cost appears both ways."""
-    everything = np.arange(len(l1))
+    everything, turned = np.arange(len(l1)), np.where(signs < 0, -1.0, 1.0)
+    if not l1.any():
+        return everything, turned, signs != 0
     twice = everything[(signs == 0) & (l1 > 0)]
     source = np.concatenate([everything, twice])
-    orientation = np.concatenate([np.where(signs < 0, -1.0, 1.0), -np.ones(len(twice))])
+    orientation = np.concatenate([turned, -np.ones(len(twice))])
     return source, orientation, (signs[source] != 0) | (l1[source] > 0)
 
 
@@ -72,7 +76,7 @@ def quick_support(A: Floats, z: Floats) -> NDArray[np.bool_]:
 def _nonnegative_least_squares(A: Floats, z: Floats, cost: Floats, constrained: NDArray[np.bool_],
                                guess: NDArray[np.bool_]) -> Floats:
     """Return argmin ||A x - z||^2 + cost'x with x >= 0 on the constrained columns (active set, primal feasible)."""
-    norms = np.linalg.norm(A, axis=0)
+    norms = np.sqrt(np.einsum("ij,ij->j", A, A))
     free = _independent(A, np.flatnonzero(~constrained), norms)
     guessed = [int(j) for j in np.flatnonzero(guess & constrained) if norms[j] > 0]
     passive, x = _feasible_start(A, z, cost, constrained, free + guessed)
@@ -83,7 +87,8 @@ def _nonnegative_least_squares(A: Floats, z: Floats, cost: Floats, constrained: 
         threshold = _GRADIENT * (np.linalg.norm(residual) + 1e-3 * np.linalg.norm(z)) * norms * np.sqrt(len(z) + 1)
         eligible = constrained & (descent > threshold)
         eligible[passive] = False
-        eligible[list(refused)] = False
+        if refused:
+            eligible[list(refused)] = False
         if not eligible.any():
             return x
         slope = np.divide(descent, norms, out=np.full_like(norms, -np.inf), where=eligible)
@@ -196,7 +201,7 @@ def _stationary(A: Floats, z: Floats, cost: Floats, passive: list[int]) -> Float
     # LAPACK itself, as SciPy's wrappers take longer than a small factorisation; below T's diagonal are reflectors.
     factor = lapack.dgeqrf(np.column_stack([columns, z]), lwork=_BLOCK * (n + 1))[0]
     T, right = np.asfortranarray(factor[:n, :n]), factor[:n, n]
-    if (np.abs(np.diag(T)) <= DEPENDENT * np.sqrt(np.einsum("ij,ij->j", columns, columns))).any():
+    if (np.abs(T.diagonal()) <= DEPENDENT * np.sqrt(np.einsum("ij,ij->j", columns, columns))).any():
         return None
     price = cost[passive] / 2
     if cost.any():

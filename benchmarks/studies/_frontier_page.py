@@ -178,13 +178,19 @@ def _root(rows: list[Row]) -> list[list[str]]:
     lines = []
     for name, found in own.items():
         closed = _closed(rows, found)
-        ratio = times["shor by SCS"] / times["shor"] if name == "shor" and "shor by SCS" in times else None
+        ratios = _ratios(found, own.get("shor by SCS", [])) if name == "shor" else []
         lines.append([
             *place, name, duration(times[name]) if name in times else "-",
             f"{statistics.median(closed):.3f}" if closed else "-", f"{min(closed):.3f}" if closed else "-",
-            "" if ratio is None else f"{ratio:.0f}",
+            f"{statistics.median(ratios):.0f}" if ratios else "",
         ])
     return lines
+
+
+def _ratios(ours: Sequence[Row], theirs: Sequence[Row]) -> list[float]:
+    """Return their time over ours, seed by seed."""
+    mine = {row["seed"]: _time(row) for row in ours}
+    return [_time(row) / mine[row["seed"]] for row in theirs]
 
 
 def _closed(rows: list[Row], found: Sequence[Row]) -> list[float]:

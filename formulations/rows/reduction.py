@@ -232,7 +232,7 @@ def reduce(problem: LeastSquares, *, like: Reduction | None = None, ridge: bool 
     With ``like``, in the coordinates of that reduction and without the L2 penalty on the group sums; ridge on demand.
     """
     free, signed = problem.free_columns(), problem.signed_columns()
-    order = np.concatenate([free, signed])
+    order = np.concatenate((free, signed))
     rows = fold(problem.blocks(order, groups=like is None, ridge=ridge), len(order) + 1)
     rows, exponents, e_y = _scaled(rows, like)
     free_block, rows, pivots = eliminate(rows, free, e_y - exponents[: len(free)])

@@ -95,7 +95,7 @@ def number_of_candidates(rule: BranchingRule, labels: NDArray[np.intp]) -> int:
     if rule.candidates:
         return rule.candidates
     size = len(labels) / (int(labels.max(initial=0)) + 1)
-    return int(np.clip(100.0 / max(size, 1.0) ** 2, 3, 16))
+    return int(min(max(100.0 / max(size, 1.0) ** 2, 3), 16))
 
 
 def branching_rule(rule: str | BranchingRule) -> BranchingRule:

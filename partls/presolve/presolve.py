@@ -18,7 +18,7 @@ from partls.presolve.independent_parts import Parts, independent_parts, is_linke
 from partls.presolve.redundant_columns import Redundant, redundant_columns
 from partls.presolve.report import Presolve
 
-_NOTHING = Presolve()
+_NOTHING, _NO_COLUMNS = Presolve(), Redundant()
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +45,9 @@ class Presolved:
     root: SignPattern
     report: Presolve
     parts: Parts | None = None
-    redundant: Redundant = field(default_factory=Redundant)
+    redundant: Redundant = _NO_COLUMNS
     _directions: tuple[Direction, ...] = ()
-    _left_out: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, np.intp))
+    _left_out: NDArray[np.intp] = field(default_factory=lambda: _NO_COLUMNS.columns)
 
     @classmethod
     def of(cls, instance: Instance, root: SignPattern, *, in_parts: bool = False) -> Presolved:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
-
 from formulations.signs import SignPattern
 from partls.explore.compiled import CompiledExplorer
 from partls.explore.explorers import Explorers, SearchProblem
@@ -52,7 +50,7 @@ class NodeBound:
         self.root_is_due = False
         self._due = _STRENGTHEN_AFTER
         self._reduction = problem.instance.reduction
-        self.first_budget = int(np.clip(_FIRST_WORK / self._reduction.n_columns**2, 64, _STRENGTHEN_AFTER))
+        self.first_budget = int(min(max(_FIRST_WORK / self._reduction.n_columns**2, 64), _STRENGTHEN_AFTER))
         self._budget = _GENERIC_BUDGET
         self._compiled_budget = _BEST_FIRST_BUDGET if best_first else _DEPTH_FIRST_BUDGET
         if self.is_compiled:
