@@ -22,9 +22,10 @@ logger = logging.getLogger("partls")
 
 njit: Any = numba.njit
 config: Any = numba.config
-real, integer, flag = numba.float64, numba.int64, numba.boolean
+real, integer, flag, nothing = numba.float64, numba.int64, numba.boolean, numba.void
 vector, matrix, cube = real[::1], real[:, ::1], real[:, :, ::1]
 signs_t, signs_table, integers, bytes_t = numba.int8[::1], numba.int8[:, ::1], integer[::1], numba.uint8[::1]
+tuple_of, named_tuple_of = numba.types.Tuple, numba.types.NamedTuple
 
 _inner: list[tuple[Any, Any, bool]] = []  # what only other kernel functions call, its types, whether it is glue
 

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
-from relaxations.kernel.compilation import compiled, integer, matrix, real, signs_t, vector
-from relaxations.kernel.node import (
+from .compilation import compiled, integer, matrix, nothing, real, signs_t, vector
+from .node import (
     N_COUNTS,
     Workspace,
     begin,
@@ -19,8 +18,8 @@ from relaxations.kernel.node import (
     own_tableau,
     workspace_t,
 )
-from relaxations.kernel.pivoting import solve_node
-from relaxations.kernel.tableau import (
+from .pivoting import solve_node
+from .tableau import (
     ACTIVE_SIGN,
     DIAGONAL,
     MAX_PENDING,
@@ -93,7 +92,7 @@ def flip(problem: KernelProblem, ws: Workspace, first: int, second: int, best: A
     return float(value)
 
 
-@compiled(numba.void, problem_t, workspace_t, signs_t, vector, vector, integer, integer, entry=True)
+@compiled(nothing, problem_t, workspace_t, signs_t, vector, vector, integer, integer, entry=True)
 def improve(problem: KernelProblem, ws: Workspace, signs: Any, best: Any, bounds: Any, n_rounds: int, n_paired: int
             ) -> None:
     """Solve the leaf of ``signs``, then descend by flips of one group and of pairs of the cheapest groups.

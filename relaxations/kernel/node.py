@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 
-from relaxations.kernel.compilation import (
+from .compilation import (
     compiled,
     cube,
     flag,
     integer,
     integers,
     matrix,
+    named_tuple_of,
+    nothing,
     real,
     signs_t,
     signs_table,
+    tuple_of,
     vector,
 )
-from relaxations.kernel.pairs import drop_pairs, stays_convex
-from relaxations.kernel.pivoting import PRUNED, SOLVED, UNFINISHED, dual_steps, restore, solve_in_place
-from relaxations.kernel.safe_bound import FITTED, SCRATCH_ROWS, safe_bound
-from relaxations.kernel.tableau import (
+from .pairs import drop_pairs, stays_convex
+from .pivoting import PRUNED, SOLVED, UNFINISHED, dual_steps, restore, solve_in_place
+from .safe_bound import FITTED, SCRATCH_ROWS, safe_bound
+from .tableau import (
     PAIRED,
     PASSIVE,
     PENDING_ROWS,
@@ -80,7 +82,7 @@ class Workspace(NamedTuple):
     rows: Any
 
 
-workspace_t = numba.types.NamedTuple(
+workspace_t = named_tuple_of(
     [
         cube, matrix, integers, cube, matrix, integers, cube, vector, signs_table, integers, signs_t, vector,
         cube, matrix, cube, matrix, vector, integers, matrix, vector, integers, integers, matrix,
@@ -88,7 +90,7 @@ workspace_t = numba.types.NamedTuple(
     Workspace,
 )
 at_t = (problem_t, workspace_t, integer)  # problem, workspace, level
-trial_outcome_t = numba.types.Tuple((integer, integer, real))
+trial_outcome_t = tuple_of((integer, integer, real))
 
 
 def make_workspace(problem: KernelProblem, levels: int | None = None) -> Workspace:
@@ -109,7 +111,7 @@ def make_workspace(problem: KernelProblem, levels: int | None = None) -> Workspa
     )
 
 
-@compiled(numba.void, signs_t, signs_t)
+@compiled(nothing, signs_t, signs_t)
 def copy_signs(source: Any, target: Any) -> None:
     """Copy one sign pattern."""
     for k in range(source.size):
@@ -155,7 +157,7 @@ def next_to_drop(problem: KernelProblem, ws: Workspace, level: int) -> int:
     return -1
 
 
-@compiled(numba.types.Tuple((integer, real)), *at_t, real, real, glue=True)
+@compiled(tuple_of((integer, real)), *at_t, real, real, glue=True)
 def drop_all_pairs(problem: KernelProblem, ws: Workspace, level: int, cutoff: float, value: float) -> tuple[int, float]:
     """Drop the pair multipliers of all decided groups of a node with a tableau of its own, and solve it again."""
     S, T, U, C = ws.S[level], ws.T[level], ws.U[SCRATCH], ws.C[SCRATCH]
@@ -193,7 +195,7 @@ def try_child(problem: KernelProblem, ws: Workspace, level: int, k: int, sign: f
         limit = np.inf
 
 
-@compiled(numba.void, workspace_t, integer, integer)
+@compiled(nothing, workspace_t, integer, integer)
 def load_pending(ws: Workspace, level: int, slot: int) -> None:
     """Put the pivots a node carries at the head of a trial slot."""
     for p in range(ws.n_pending[level]):
@@ -202,7 +204,7 @@ def load_pending(ws: Workspace, level: int, slot: int) -> None:
             ws.U[slot, p, a] = ws.pending[level, p, a]
 
 
-@compiled(numba.void, workspace_t, integer, integer, integer, integer, glue=True)
+@compiled(nothing, workspace_t, integer, integer, integer, integer, glue=True)
 def own_tableau(ws: Workspace, source: int, target: int, slot: int, n: int) -> None:
     """Give a node a tableau of its own: the base of ``source`` with n pending pivots of the slot applied."""
     S = ws.S[target]
@@ -213,7 +215,7 @@ def own_tableau(ws: Workspace, source: int, target: int, slot: int, n: int) -> N
     ws.n_pending[target] = 0
 
 
-@compiled(numba.void, workspace_t, integer, integer, integer, integer, real, flag, integers, glue=True)
+@compiled(nothing, workspace_t, integer, integer, integer, integer, real, flag, integers, glue=True)
 def settle(ws: Workspace, source: int, target: int, slot: int, n: int, value: float, unfinished: bool, counts: Any
            ) -> None:
     """Make the trial in ``slot`` the node at level ``target``; an unfinished one has still to be solved there."""
@@ -293,7 +295,7 @@ def feasible_value(problem: KernelProblem, S: Any, signs: Any, w: Any) -> float:
     return square
 
 
-@compiled(numba.void, real, vector, vector, vector)
+@compiled(nothing, real, vector, vector, vector)
 def offer(value: float, w: Any, best: Any, bounds: Any) -> None:
     """Keep a feasible point if it is the best so far."""
     if value < bounds[0]:
@@ -314,7 +316,7 @@ def close_leaf(problem: KernelProblem, ws: Workspace, level: int, best: Any, bou
     return safe
 
 
-@compiled(numba.void, workspace_t, signs_t, integers)
+@compiled(nothing, workspace_t, signs_t, integers)
 def begin(ws: Workspace, signs: Any, counts: Any) -> None:
     """Make level 0 the root of a subtree, still to be solved."""
     ws.later_group[0], ws.n_pending[0], ws.n_rows[0] = -1, UNSOLVED, 0

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
-from relaxations.kernel.compilation import compiled, real, signs_t
-from relaxations.kernel.node import N_COUNTS, Workspace, begin, drop_all_pairs, workspace_t
-from relaxations.kernel.pivoting import SOLVED, solve_node
-from relaxations.kernel.safe_bound import safe_bound
-from relaxations.kernel.tableau import KernelProblem, problem_t
+from .compilation import compiled, integer, real, signs_t, tuple_of
+from .node import N_COUNTS, Workspace, begin, drop_all_pairs, workspace_t
+from .pivoting import SOLVED, solve_node
+from .safe_bound import safe_bound
+from .tableau import KernelProblem, problem_t
 
 
-@compiled(numba.types.Tuple((numba.int64, real, real)), problem_t, workspace_t, signs_t, real, entry=True)
+@compiled(tuple_of((integer, real, real)), problem_t, workspace_t, signs_t, real, entry=True)
 def bound_node(problem: KernelProblem, ws: Workspace, signs: Any, cutoff: float) -> tuple[int, float, float]:
     """Return (status, value, safe bound) of the node of ``signs``, its state on level 0."""
     begin(ws, signs, np.zeros(N_COUNTS, np.int64))

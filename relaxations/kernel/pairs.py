@@ -12,10 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
-
-from relaxations.kernel.compilation import compiled, flag, integer, integers, matrix, real, vector
-from relaxations.kernel.tableau import (
+from .compilation import compiled, flag, integer, integers, matrix, nothing, real, tuple_of, vector
+from .tableau import (
     DIAGONAL,
     PAIRED,
     PASSIVE,
@@ -65,7 +63,7 @@ def stays_convex(problem: KernelProblem, L: Any, pivots: Any, order: Any, n: int
     return True
 
 
-@compiled(numba.void, problem_t, *trial_t, integer, matrix)
+@compiled(nothing, problem_t, *trial_t, integer, matrix)
 def group_rows(problem: KernelProblem, T: Any, U: Any, C: Any, n: int, S: Any, k: int, rows: Any) -> None:
     """Write the directions of group k's columns: minus the tableau's row if passive, the unit vector if active."""
     first = problem.start[k]
@@ -82,7 +80,7 @@ def group_rows(problem: KernelProblem, T: Any, U: Any, C: Any, n: int, S: Any, k
             row[a] = 1.0
 
 
-@compiled(numba.types.Tuple((integer, real)), problem_t, *trial_t, real, integer, matrix)
+@compiled(tuple_of((integer, real)), problem_t, *trial_t, real, integer, matrix)
 def drop_pairs(problem: KernelProblem, T: Any, U: Any, C: Any, n: int, S: Any, value: float, k: int, rows: Any
             ) -> tuple[int, float]:
     """Add N of group k to F again, one pending rank-one update per column; return (pending pivots, value)."""

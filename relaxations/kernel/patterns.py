@@ -15,11 +15,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
-from relaxations.kernel.compilation import compiled, integer, integers, matrix, real, signs_t, vector
-from relaxations.kernel.node import (
+from .compilation import compiled, integer, integers, matrix, nothing, real, signs_t, tuple_of, vector
+from .node import (
     SCRATCH,
     UNSOLVED,
     Workspace,
@@ -29,9 +28,9 @@ from relaxations.kernel.node import (
     settle,
     workspace_t,
 )
-from relaxations.kernel.pivoting import SOLVED, dual_steps, position
-from relaxations.kernel.safe_bound import _MARGIN, ERROR, FITTED, GRADIENT
-from relaxations.kernel.tableau import (
+from .pivoting import SOLVED, dual_steps, position
+from .safe_bound import _MARGIN, ERROR, FITTED, GRADIENT
+from .tableau import (
     ACTIVE_SIGN,
     DIAGONAL,
     MAX_PENDING,
@@ -78,7 +77,7 @@ def change_sides(problem: KernelProblem, T: Any, U: Any, C: Any, n: int, S: Any)
     return n
 
 
-@compiled(numba.void, problem_t, matrix, matrix)
+@compiled(nothing, problem_t, matrix, matrix)
 def refresh(problem: KernelProblem, T: Any, S: Any) -> None:
     """Take coefficients and gradients from a tableau: dual steps cut short leave neither."""
     start = problem.state[POINT]
@@ -90,7 +89,7 @@ def refresh(problem: KernelProblem, T: Any, S: Any) -> None:
                 S[POINT, a] += T[b, a] * start[b]
 
 
-@compiled(numba.void, problem_t, workspace_t, integer, glue=True)
+@compiled(nothing, problem_t, workspace_t, integer, glue=True)
 def let_in(problem: KernelProblem, ws: Workspace, level: int) -> None:
     """Solve a node that has a tableau of its own, and no coefficient of the wrong sign, by dual steps."""
     for _ in range(_ROUNDS):
@@ -127,7 +126,7 @@ def solve_child(problem: KernelProblem, ws: Workspace, level: int, k: int, sign:
     return UNSOLVED
 
 
-@compiled(numba.void, problem_t, workspace_t, signs_t, glue=True)
+@compiled(nothing, problem_t, workspace_t, signs_t, glue=True)
 def solve_prefix(problem: KernelProblem, ws: Workspace, signs: Any) -> None:
     """Solve level 0: the groups decided beforehand."""
     copy_state(problem.state, ws.S[0])
@@ -141,7 +140,7 @@ def solve_prefix(problem: KernelProblem, ws: Workspace, signs: Any) -> None:
     let_in(problem, ws, 0)
 
 
-@compiled(numba.types.Tuple((real, real)), problem_t, matrix, matrix)
+@compiled(tuple_of((real, real)), problem_t, matrix, matrix)
 def value_and_safe_bound(problem: KernelProblem, S: Any, scratch: Any) -> tuple[float, float]:
     """Return (squared error, safe lower bound) of a complete pattern, from R, z and S's point made feasible.
 
@@ -176,7 +175,7 @@ def value_and_safe_bound(problem: KernelProblem, S: Any, scratch: Any) -> tuple[
     return square, max(bound, problem.rest)
 
 
-@compiled(numba.void, problem_t, matrix, matrix, integer, vector, vector, vector, matrix)
+@compiled(nothing, problem_t, matrix, matrix, integer, vector, vector, vector, matrix)
 def record(problem: KernelProblem, S: Any, scratch: Any, leaf: int, values: Any, safe_bounds: Any, best: Any, coefs: Any
            ) -> None:
     """Write value, safe bound and (if wanted) coefficients of one complete pattern."""
@@ -188,7 +187,7 @@ def record(problem: KernelProblem, S: Any, scratch: Any, leaf: int, values: Any,
             coefs[leaf, a] = w[a]
 
 
-@compiled(numba.void, problem_t, workspace_t, signs_t, integers, vector, vector, vector, matrix, integers, entry=True)
+@compiled(nothing, problem_t, workspace_t, signs_t, integers, vector, vector, vector, matrix, integers, entry=True)
 def complete_patterns(problem: KernelProblem, ws: Workspace, signs: Any, groups: Any, values: Any, safe_bounds: Any,
                       best: Any, coefs: Any, counts: Any) -> None:
     """Solve all 2^m completions of ``signs`` over the undecided ``groups``.

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
-from relaxations.kernel.compilation import compiled, flag, integer, matrix, real, signs_t, vector
-from relaxations.kernel.safe_bound import (
+from .compilation import compiled, flag, integer, matrix, real, signs_t, tuple_of, vector
+from .safe_bound import (
     disjunction,
     safe_bound,
 )
-from relaxations.kernel.tableau import (
+from .tableau import (
     ACTIVE_SIGN,
     DIAGONAL,
     MAX_PENDING,
@@ -62,7 +61,7 @@ def worst_violation(S: Any, tolerance: float, scratch: Any) -> int:
     return position(scratch, best) if best > 0.0 else -1
 
 
-@compiled(numba.types.Tuple((integer, real)), problem_t, matrix, vector, real, real, vector, finite=True)
+@compiled(tuple_of((integer, real)), problem_t, matrix, vector, real, real, vector, finite=True)
 def first_block(problem: KernelProblem, S: Any, u: Any, s: float, longest: float, scratch: Any) -> tuple[int, float]:
     """Return the active column whose multiplier reaches zero first when row u's multiplier is raised, and when.
 
@@ -107,7 +106,7 @@ def spans_everything(problem: KernelProblem, S: Any) -> bool:
     return more >= 0.0  # the root's passive set is a maximal independent one
 
 
-@compiled(numba.types.Tuple((integer, integer, real)), integer, problem_t, *trial_t, real, real)
+@compiled(tuple_of((integer, integer, real)), integer, problem_t, *trial_t, real, real)
 def raise_multiplier(i: int, problem: KernelProblem, T: Any, U: Any, C: Any, n: int, S: Any, value: float, cutoff: float
                      ) -> tuple[int, int, float]:
     """Drive the wrong-signed column i to zero, letting blocked columns back in; return (status, n, value).
@@ -148,7 +147,7 @@ def raise_multiplier(i: int, problem: KernelProblem, T: Any, U: Any, C: Any, n: 
     return UNFINISHED, n, value
 
 
-@compiled(numba.types.Tuple((integer, integer, real)), problem_t, *trial_t, real, real)
+@compiled(tuple_of((integer, integer, real)), problem_t, *trial_t, real, real)
 def dual_steps(problem: KernelProblem, T: Any, U: Any, C: Any, n: int, S: Any, value: float, cutoff: float
                ) -> tuple[int, int, float]:
     """Restore the signs required by S from a dual feasible point; return (status, pending pivots, value).
@@ -185,7 +184,7 @@ def worst_multiplier(S: Any, tolerance: float, scratch: Any) -> int:
     return position(scratch, best) if best > 0.0 else -1
 
 
-@compiled(numba.types.Tuple((flag, integer, real)), problem_t, *trial_t, real)
+@compiled(tuple_of((flag, integer, real)), problem_t, *trial_t, real)
 def restore(problem: KernelProblem, T: Any, U: Any, C: Any, n: int, S: Any, value: float) -> tuple[bool, int, float]:
     """Let columns with a multiplier of the wrong sign re-enter; return (done, pending pivots, value).
 
@@ -202,7 +201,7 @@ def restore(problem: KernelProblem, T: Any, U: Any, C: Any, n: int, S: Any, valu
     return False, n, value
 
 
-@compiled(numba.types.Tuple((integer, real, real)), problem_t, real, matrix, vector, matrix, vector, matrix, real,
+@compiled(tuple_of((integer, real, real)), problem_t, real, matrix, vector, matrix, vector, matrix, real,
           matrix, glue=True)
 def solve_in_place(problem: KernelProblem, cutoff: float, T: Any, T_passive: Any, U: Any, C: Any, S: Any, value: float,
                    scratch: Any) -> tuple[int, float, float]:
@@ -232,7 +231,7 @@ def solve_in_place(problem: KernelProblem, cutoff: float, T: Any, T_passive: Any
     return status, value, safe
 
 
-@compiled(numba.types.Tuple((integer, real, real)), problem_t, signs_t, real, matrix, vector, matrix, vector, matrix,
+@compiled(tuple_of((integer, real, real)), problem_t, signs_t, real, matrix, vector, matrix, vector, matrix,
           matrix, glue=True)
 def solve_node(problem: KernelProblem, signs: Any, cutoff: float, T: Any, T_passive: Any, U: Any, C: Any, S: Any,
                scratch: Any) -> tuple[int, float, float]:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
-from relaxations.kernel.compilation import compiled, integer, matrix, real, vector
-from relaxations.kernel.tableau import ACTIVE_SIGN, PAIRED, PASSIVE, PASSIVE_SIGN, POINT, KernelProblem, problem_t
+from .compilation import compiled, integer, matrix, nothing, real, tuple_of, vector
+from .tableau import ACTIVE_SIGN, PAIRED, PASSIVE, PASSIVE_SIGN, POINT, KernelProblem, problem_t
 
 _MARGIN = 1e-14  # rounding of a safe value, relative to the norms of the residual and of the data
 _PRODUCT_MARGIN = 1e-14  # the same of what N adds: some tens of roundings, for groups of up to a hundred columns
@@ -50,7 +49,7 @@ def disjunction(problem: KernelProblem, S: Any) -> float:
     return total
 
 
-@compiled(numba.types.Tuple((real, real)), problem_t, matrix, matrix)
+@compiled(tuple_of((real, real)), problem_t, matrix, matrix)
 def pair_products(problem: KernelProblem, S: Any, scratch: Any) -> tuple[float, float]:
     """Return (w'N w, what rounding may have added to it and to N w), with N w added to the gradient."""
     N, point, gradient = problem.pairs.N, scratch[FITTED], scratch[GRADIENT]
@@ -70,7 +69,7 @@ def pair_products(problem: KernelProblem, S: Any, scratch: Any) -> tuple[float, 
     return total, _PRODUCT_MARGIN * size
 
 
-@compiled(numba.types.Tuple((real, real)), problem_t, matrix, matrix)
+@compiled(tuple_of((real, real)), problem_t, matrix, matrix)
 def dual_value(problem: KernelProblem, S: Any, scratch: Any) -> tuple[float, float]:
     """Return (safe lower bound, price of the optimality residual) of the box of S, from R and z alone.
 
@@ -121,7 +120,7 @@ def dual_value(problem: KernelProblem, S: Any, scratch: Any) -> tuple[float, flo
     return value - _MARGIN * np.sqrt(square * problem.size), price
 
 
-@compiled(numba.void, matrix, vector, matrix, vector, integer, matrix, matrix)
+@compiled(nothing, matrix, vector, matrix, vector, integer, matrix, matrix)
 def correct(T: Any, base_passive: Any, U: Any, C: Any, n: int, S: Any, scratch: Any) -> None:
     """One refinement of S's passive coefficients: ``w_P += inv(Q_PP) R_P' r`` with the tableau as the inverse."""
     M = S.shape[1]

@@ -14,9 +14,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
-
-from relaxations.kernel.compilation import bytes_t, compiled, flag, integer, integers, matrix, real, vector
+from .compilation import bytes_t, compiled, flag, integer, integers, matrix, named_tuple_of, nothing, real, vector
 
 # Rows of a node's state: the tableau's diagonal; the coefficient of a passive and the gradient of an active
 # column; the sign required of a passive and of an active column (0: undecided); 1 if passive; 1 if the tableau holds
@@ -71,15 +69,15 @@ class KernelProblem(NamedTuple):
     stop: Any  # one number, which is not zero once the work is to end
 
 
-pairs_t = numba.types.NamedTuple([flag, matrix, matrix, vector, matrix], PairMultipliers)
-problem_t = numba.types.NamedTuple(
+pairs_t = named_tuple_of([flag, matrix, matrix, vector, matrix], PairMultipliers)
+problem_t = named_tuple_of(
     [matrix, vector, real, real, integers, vector, matrix, matrix, real, real, real, real, flag, vector, flag,
      pairs_t, bytes_t], KernelProblem
 )
 trial_t = (matrix, matrix, vector, integer, matrix)  # T, U, C, n, S
 
 
-@compiled(numba.void, matrix, integer, matrix, vector, integer, vector)
+@compiled(nothing, matrix, integer, matrix, vector, integer, vector)
 def pending_row(T: Any, i: int, U: Any, C: Any, n: int, out: Any) -> None:
     """Write row i of the tableau after n pending pivots into ``out`` (its diagonal entry is kept elsewhere)."""
     M = out.size
@@ -127,7 +125,7 @@ def pivot(i: int, direction: float, U: Any, C: Any, n: int, S: Any, value: float
     return value + rise
 
 
-@compiled(numba.void, matrix, matrix, matrix, vector, integer, matrix)
+@compiled(nothing, matrix, matrix, matrix, vector, integer, matrix)
 def materialise(T: Any, out: Any, U: Any, C: Any, n: int, S: Any) -> None:
     """Write the tableau after n pending pivots into ``out`` (which may be T itself)."""
     for i in range(S.shape[1]):
@@ -135,7 +133,7 @@ def materialise(T: Any, out: Any, U: Any, C: Any, n: int, S: Any) -> None:
         out[i, i] = S[DIAGONAL, i]
 
 
-@compiled(numba.void, matrix, matrix)
+@compiled(nothing, matrix, matrix)
 def copy_state(source: Any, target: Any) -> None:
     """Copy one node's state (a plain loop compiles ten times faster than a slice assignment)."""
     for row in range(STATE_ROWS):
@@ -143,7 +141,7 @@ def copy_state(source: Any, target: Any) -> None:
             target[row, a] = source[row, a]
 
 
-@compiled(numba.void, problem_t, matrix, integer, real)
+@compiled(nothing, problem_t, matrix, integer, real)
 def decide(problem: KernelProblem, S: Any, k: int, sign: float) -> None:
     """Require ``sign`` of every column of group k."""
     for a in range(problem.start[k], problem.start[k + 1]):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 
-from relaxations.kernel.compilation import compiled, integer, integers, matrix, real, signs_t, signs_table, vector
-from relaxations.kernel.node import (
+from .compilation import compiled, integer, integers, matrix, named_tuple_of, real, signs_t, signs_table, vector
+from .node import (
     DOUBTFUL,
     LEAVES,
     NODES,
@@ -26,9 +25,9 @@ from relaxations.kernel.node import (
     try_child,
     workspace_t,
 )
-from relaxations.kernel.pivoting import PRUNED, SOLVED, UNFINISHED, solve_node
-from relaxations.kernel.safe_bound import disjunction
-from relaxations.kernel.tableau import DIAGONAL, PAIRED, PASSIVE, POINT, KernelProblem, problem_t
+from .pivoting import PRUNED, SOLVED, UNFINISHED, solve_node
+from .safe_bound import disjunction
+from .tableau import DIAGONAL, PAIRED, PASSIVE, POINT, KernelProblem, problem_t
 
 MAX_VIOLATION, BOUND_SCORE = 0, 1  # how branching candidates are ranked
 CLOSED, FIXED, DESCENDED, BROKEN = 0, 1, 2, 3  # what came of branching
@@ -44,7 +43,7 @@ class Rules(NamedTuple):
     zero: float
 
 
-rules_t = numba.types.NamedTuple([integer, integer, real, real, real], Rules)
+rules_t = named_tuple_of([integer, integer, real, real, real], Rules)
 
 
 @compiled(real, problem_t, matrix, integer)
