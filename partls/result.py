@@ -23,6 +23,7 @@ from partls.ambiguities.analysis import ambiguities_of
 from partls.presolve.report import Presolve
 from partls.runtime.notebook import ShownAsText
 from partls.tree_trace import SearchTrace
+from relaxations.interpreter import interpreted_first, is_small
 
 
 class Status(Enum):
@@ -255,7 +256,10 @@ class Result(ShownAsText):
     @cached_property
     def ambiguities(self) -> Ambiguities:
         """What the data cannot tell: arbitrary and tied signs, coefficients that are not unique, empty columns."""
-        return ambiguities_of(self.instance, self.coef, self.intercept, self.given_signs, self.rounded)
+        return interpreted_first(
+            lambda: ambiguities_of(self.instance, self.coef, self.intercept, self.given_signs, self.rounded),
+            small=is_small(self.instance),
+        )
 
     @property
     def gap(self) -> float:

@@ -16,9 +16,9 @@ from formulations.instance import Instance
 from formulations.rows.reduction import Reduction
 from formulations.signs import SignPattern
 from formulations.tolerances import DEPENDENT, ZERO_COEFFICIENT
-from relaxations import kernel
 from relaxations.clock import check, factorisation, stop_flag
 from relaxations.diagonal import optimal_diagonal
+from relaxations.interpreter import kernel
 from relaxations.nearness import MAX_COLUMNS, nearest
 from relaxations.protocol import Bound, BoundStatus
 from relaxations.safe.least_squares import DEPENDENT_BOUND, SafeBound

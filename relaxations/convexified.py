@@ -20,9 +20,9 @@ from formulations.data import Floats
 from formulations.errors import InvalidInput
 from formulations.instance import Instance
 from formulations.signs import SignPattern
-from relaxations import kernel
 from relaxations.active_set import COSTLY_RESIDUAL, ActiveSetBounder, ActiveSetRelaxation, GroupedProblem
 from relaxations.clock import check, factorisation
+from relaxations.interpreter import kernel
 from relaxations.multipliers.flatness import most_curved
 from relaxations.multipliers.shor import ShorProblem, shor_multipliers
 from relaxations.price import Price

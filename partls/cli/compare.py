@@ -55,7 +55,7 @@ def compare(
     """
     import relaxations
     from partls.solve import solve_instance
-    from relaxations import kernel
+    from relaxations.interpreter import kernel
 
     for name in relaxation or ():
         chosen("relaxation", name, _names())

@@ -36,11 +36,9 @@ def demo(
     from partls.demo import diabetes
     from partls.report import write_report
     from partls.solve import solve_instance
-    from relaxations import kernel
 
     page = report or _own_page()
     check_places({"--report": page}, force=force or report is None)
-    _ = kernel.walk  # compiled now, so that the time shown is the fit's, not the compiler's
     result = solve_instance(diabetes())
     partition, audit = result.instance.partition, result.audit()
     with working("writing the report"):

@@ -113,9 +113,7 @@ def _fitted(problem: source.Problem, objective: Objective, search: Search, ungro
     import numpy as np
 
     from partls.estimators.regressor import PartLSRegressor
-    from relaxations import kernel
 
-    _ = kernel.walk  # compiled now: the message about it would break the line that shows the search
     rows = problem.rows
     model = PartLSRegressor(
         problem.partition, method=search.strategy(), presolve=search.presolve, **objective.options,

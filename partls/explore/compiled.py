@@ -17,10 +17,10 @@ from formulations.signs import SignPattern
 from formulations.tolerances import PROVED
 from partls.explore.branching import BranchingRule, number_of_candidates
 from partls.explore.subtree import Exploration, Incumbent, Subtree, Tolerances
-from relaxations import kernel
 from relaxations.active_set import GroupedProblem, quick_floor
 from relaxations.clock import OutOfTime, stop_flag
 from relaxations.convexified import convexified
+from relaxations.interpreter import kernel
 from relaxations.safe.least_squares import SafeBound
 from relaxations.sign_constrained import solve_signed
 

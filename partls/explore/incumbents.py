@@ -13,9 +13,9 @@ from formulations.rows.reduction import Reduction
 from formulations.signs import SignPattern
 from formulations.tolerances import PROVED
 from partls.explore.subtree import Incumbent, round_to_signs
-from relaxations import kernel
 from relaxations.active_set import GroupedProblem
 from relaxations.clock import OutOfTime, check, factorisation
+from relaxations.interpreter import kernel
 from relaxations.sign_constrained import solve_signed
 
 _ROUNDS, _PAIRED, _NEARBY = 20, 3, 8

@@ -9,6 +9,7 @@ from typing import Any
 from formulations.signs import SignPattern
 from partls.result import Result
 from partls.runtime.interrupts import Keyboard, raising
+from relaxations.interpreter import interpreted_first, is_small
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,11 @@ def write_proof(
 
     try:
         with raising(keys):
-            return ProofFile(path, lacks=certificate.certify(result, root, path, gap_tol, time_limit, **details))
+            lacks = interpreted_first(
+                lambda: certificate.certify(result, root, path, gap_tol, time_limit, **details),
+                small=is_small(result.instance),
+            )
+            return ProofFile(path, lacks=lacks)
     except KeyboardInterrupt:
         return ProofFile(path, not_written="interrupted", interrupted=True)
     except OSError as error:  # a TimeoutError too

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from math import inf
 from types import FrameType
 from typing import Any
-from weakref import WeakSet
+
+from partls.runtime.posix import can_wait_for_signals, interrupted_while_waiting
 
 _LENT = threading.local()
-_RINGING: WeakSet[futures.Future[Any]] = WeakSet()  # these tell the main thread when they are done
 
 
 class Keyboard:
@@ -99,33 +99,12 @@ def raising(keyboard: Keyboard) -> Iterator[None]:
 def wait(pending: Collection[futures.Future[Any]], seconds: float) -> None:
     """Wait until every future is done, or so many seconds, and take Ctrl-C before a solver at work in a thread does.
 
-    SCS, for one, handles Ctrl-C while it works, and forgets one pressed during its set-up. A blocked signal that the
-    main thread waits for reaches no handler, whoever has installed it; a signal that nobody minds, SIGURG, tells that a
-    future is done. Where there is no ``sigtimedwait``, a press may be lost to such a solver.
+    SCS, for one, handles Ctrl-C while it works, and forgets one pressed during its set-up. Where the main thread cannot
+    wait for a signal, a press may be lost to such a solver.
     """
     keys = getattr(signal.getsignal(signal.SIGINT), "__self__", None)
     in_main = threading.current_thread() is threading.main_thread()
-    if not isinstance(keys, Keyboard) or not in_main or not hasattr(signal, "sigtimedwait"):
+    if not isinstance(keys, Keyboard) or not in_main or not can_wait_for_signals():
         futures.wait(pending, seconds)
-        return
-    awaited, until = {signal.SIGINT, signal.SIGURG}, time.perf_counter() + seconds
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
-    try:
-        signal.pthread_sigmask(signal.SIG_BLOCK, awaited)  # in here, for it may raise what came before it
-        for future in pending:
-            if future not in _RINGING:
-                _RINGING.add(future)
-                future.add_done_callback(_ring)
-        while not all(future.done() for future in pending) and (left := until - time.perf_counter()) > 0:
-            arrived = signal.sigtimedwait(awaited, left)
-            if arrived is not None and arrived.si_signo == signal.SIGINT:
-                keys.press()
-                return
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _ring(_: futures.Future[Any]) -> None:
-    main = threading.main_thread().ident
-    if main is not None:
-        signal.pthread_kill(main, signal.SIGURG)
+    elif interrupted_while_waiting(pending, seconds):
+        keys.press()

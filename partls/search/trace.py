@@ -24,6 +24,7 @@ from partls.tree_trace import SearchTrace
 from relaxations import named
 from relaxations.active_set import ActiveSetRelaxation, OrthogonalBounder
 from relaxations.clock import OutOfTime
+from relaxations.interpreter import interpreted_first, is_small
 
 SPLIT, PRUNED, SOLVED, OPEN, SEARCHED = "split", "pruned", "solved", "open", "searched"
 _OUTCOMES = {
@@ -70,10 +71,14 @@ def trace_search(instance: Instance, *, relaxation: Any = "active-set", branchin
     native = isinstance(bound, ActiveSetRelaxation)
     bounder = OrthogonalBounder(reduction) if native else bound.prepare(instance)
     explorer = GenericExplorer(reduction, lambda: bounder, branching_rule(branching), tolerances, fixes=False)
-    with single_threaded_blas():
+
+    def searched() -> tuple[TracedNode, ...]:
         relaxed = solve_pattern(reduction, root).v  # undecided groups without constraint
         start = plain_incumbent(reduction, root, [round_to_signs(relaxed, reduction.labels, root)], relaxed)
         return tuple(_nodes(explorer, start, root, reduction.scale, best_first, node_limit))
+
+    with single_threaded_blas():
+        return interpreted_first(searched, small=native and is_small(instance))
 
 
 def recorded_nodes(trace: SearchTrace) -> tuple[TracedNode, ...]:

@@ -22,9 +22,10 @@ from partls.strategies.option import backend_option, checked_backend, documented
 from partls.strategies.root_bound import bounder_and_bound, least_squares_bound
 from partls.strategies.starts import Starts, kinds_of_start
 from partls.strategies.strategy import Strategy
-from relaxations import as_relaxation, kernel, through_cvxpy
+from relaxations import as_relaxation, through_cvxpy
 from relaxations.active_set import ActiveSetRelaxation, group_columns
 from relaxations.clock import OutOfTime, until
+from relaxations.interpreter import kernel
 from relaxations.protocol import Relaxation
 
 logger = logging.getLogger("partls")

@@ -30,9 +30,10 @@ from partls.search.task import Outcome, SearchTask
 from partls.search.tree import TreeSearch
 from partls.strategies.option import backend_option, checked_backend, documented, option, solver_option
 from partls.strategies.strategy import Strategy
-from relaxations import Relaxation, as_relaxation, kernel, through_cvxpy
+from relaxations import Relaxation, as_relaxation, through_cvxpy
 from relaxations.active_set import ActiveSetRelaxation, GroupedProblem, group_columns
 from relaxations.clock import OutOfTime, until
+from relaxations.interpreter import kernel
 from relaxations.policies.policy import Policy, constant, leaves_of
 
 SEARCHES = ("depth-first", "best-first")

@@ -22,8 +22,8 @@ from partls.strategies.kept_solutions import KeptSolutions, as_solution, checked
 from partls.strategies.option import backend_option, checked_backend, documented, option, solver_option
 from partls.strategies.pattern_solver import PatternSolver, by_value
 from partls.strategies.strategy import Strategy
-from relaxations import kernel
 from relaxations.clock import OutOfTime, until
+from relaxations.interpreter import kernel
 
 MAX_GROUPS = 24
 _SAMPLE_GROUPS = 7

@@ -18,9 +18,9 @@ from formulations.data import Floats
 from formulations.rows.reduction import Reduction
 from formulations.signs import SignPattern
 from formulations.tolerances import REPEATED
-from relaxations import kernel
 from relaxations.active_set import ActiveSetBounder
 from relaxations.clock import stop_flag
+from relaxations.interpreter import kernel
 from relaxations.sign_constrained import solve_signed
 
 _FLIP_ROUNDS = 20

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from formulations.rows.reduction import Reduction
 from partls.explore.subtree import Incumbent
 from partls.strategies.pattern_blocks import Block
-from relaxations import kernel
 from relaxations.active_set import GroupedProblem
 from relaxations.clock import stop_flag
+from relaxations.interpreter import kernel
 
 if TYPE_CHECKING:
     from relaxations.kernel.tableau import KernelProblem

@@ -12,7 +12,6 @@ from threadpoolctl import threadpool_limits
 
 from formulations.instance import Instance
 from formulations.signs import SignPattern
-from relaxations import kernel
 from relaxations.comparison.compared import Compared
 from relaxations.comparison.gap import Gap, floor_of
 from relaxations.comparison.known_solution import known_solution
@@ -21,6 +20,7 @@ from relaxations.comparison.members import Relaxations, labelled
 from relaxations.comparison.nodes import nodes_below
 from relaxations.comparison.reference import Given, Reference, given_reference, proved_by
 from relaxations.comparison.result import Comparison
+from relaxations.interpreter import kernel
 from relaxations.protocol import Bound
 
 

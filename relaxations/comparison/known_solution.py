@@ -18,10 +18,10 @@ from formulations.data import Floats
 from formulations.rows.reduction import Reduction
 from formulations.signs import SignPattern
 from formulations.tolerances import PROVED, ZERO
-from relaxations import kernel
 from relaxations.active_set import ActiveSetBounder
 from relaxations.clock import OutOfTime, is_over, stop_flag, until
 from relaxations.comparison.reference import Reference
+from relaxations.interpreter import kernel
 from relaxations.sign_constrained import solve_signed
 
 _FEW = 8  # undecided groups: at most 256 patterns, each solved

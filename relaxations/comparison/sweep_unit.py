@@ -13,12 +13,12 @@ from threadpoolctl import threadpool_limits
 
 from formulations.errors import InvalidInput
 from formulations.instance import Instance
-from relaxations import kernel
 from relaxations.comparison.compare import found, with_proof
 from relaxations.comparison.gap import Gap, floor_of
 from relaxations.comparison.measured import Measured, measured
 from relaxations.comparison.reference import Given, given_reference
 from relaxations.comparison.sweep_rows import Factors, SweepRow
+from relaxations.interpreter import kernel
 from relaxations.protocol import Relaxation
 
 _TIME_LIMIT = "time limit"

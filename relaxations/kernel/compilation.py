@@ -82,7 +82,12 @@ def compiled(result: Any, *arguments: Any, entry: bool = False, glue: bool = Fal
 @cache
 def announce_compilation() -> None:
     """Say, once, that the kernel is being compiled."""
-    logger.warning("compiling the search kernel: about 10 seconds, once per installation")
+    logger.warning("compiling the search kernel: about 15 seconds, once per installation")
+
+
+def has_compiled() -> bool:
+    """Return whether this process had to compile part of the kernel."""
+    return announce_compilation.cache_info().currsize > 0
 
 
 def _compile_entry(function: Any, signature: Any, options: dict[str, Any]) -> Any:
