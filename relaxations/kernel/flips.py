@@ -12,6 +12,7 @@ import numpy as np
 from .compilation import compiled, integer, matrix, nothing, real, signs_t, vector
 from .node import (
     N_COUNTS,
+    TIE,
     Workspace,
     begin,
     close_leaf,
@@ -53,10 +54,10 @@ def most_out_of_place(S: Any, tolerance: float) -> int:
 
 @compiled(integer, vector)
 def cheapest(values: Any) -> int:
-    """Return the index of the smallest value."""
+    """Return the index of the smallest value, the first of those that tie."""
     k = 0
     for other in range(values.size):
-        if values[other] < values[k]:
+        if values[other] < values[k] * (1.0 - TIE):
             k = other
     return k
 

@@ -39,6 +39,7 @@ from .tableau import (
 
 SCRATCH = 0  # the trial slot for a single trial
 REFUSED = 0.5  # in PAIRED: a group that must keep its pair multipliers
+TIE = 1e-13  # relative: values nearer than this differ by rounding, and the first met counts
 CARRIED = 12  # pivots a node may carry to its children before it gets a tableau of its own
 UNSOLVED = -1  # pending pivots of a node whose trial ran out of room
 
@@ -297,8 +298,8 @@ def feasible_value(problem: KernelProblem, S: Any, signs: Any, w: Any) -> float:
 
 @compiled(nothing, real, vector, vector, vector)
 def offer(value: float, w: Any, best: Any, bounds: Any) -> None:
-    """Keep a feasible point if it is the best so far."""
-    if value < bounds[0]:
+    """Keep a feasible point if it is the best so far, and the first of those that tie."""
+    if value < bounds[0] * (1.0 - TIE):
         bounds[0] = value
         for a in range(best.size):
             best[a] = w[a]

@@ -48,7 +48,6 @@ from .tableau import (
 )
 
 _ROUNDS = 50  # tableaus in a row before a pattern is left as it is, for its safe bound to judge
-_TIE = 1e-13  # relative: of patterns nearer than this the first is the best, however their values are rounded
 _OWN_TABLEAU = 3  # levels between the nodes that get a tableau of their own at the latest
 
 
@@ -182,8 +181,7 @@ def record(problem: KernelProblem, S: Any, scratch: Any, leaf: int, values: Any,
     """Write value, safe bound and (if wanted) coefficients of one complete pattern."""
     values[leaf], safe_bounds[leaf] = value_and_safe_bound(problem, S, scratch)
     w = scratch[FITTED]
-    if values[leaf] < best[0] * (1.0 - _TIE):
-        offer(values[leaf], w, best[1:], best[:1])
+    offer(values[leaf], w, best[1:], best[:1])
     if coefs.shape[0] > 0:
         for a in range(coefs.shape[1]):
             coefs[leaf, a] = w[a]
