@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
+from scipy.linalg import toeplitz
 
 import partls
+from formulations import SignPattern
+from relaxations import named
 from tests.families import FAMILIES
 from tests.oracles import brute_force
 from tests.presolvable import KINDS, problems
@@ -17,6 +20,8 @@ from tests.strategies import Tiny, instances
 from tests.test_presolve import dummies
 from tests.tolerances import OPTIMUM, VANISHING, same_optimum
 
+PROVED = 1e-12  # relative: objectives of optima that are the same
+NEARLY_ZERO = 1e-6  # of the target's norm: what a coefficient may contribute that is zero
 FAR = 1.0  # a move without an end is made this far
 
 
@@ -46,6 +51,22 @@ def check_moves(result: partls.Result, case: Tiny) -> None:
                 assert min(own.max(), -own.min()) <= 1e-9 * scale
 
 
+def check_zeros(case: Tiny, zeros: tuple[str, ...], allowed: dict[tuple[int, ...], float], best: float) -> None:
+    """Check that each column is zero, or all but zero, in the optima of all sign patterns that are as good."""
+    if not zeros:
+        return
+    columns, size = [position(name) for name in zeros], np.square(case.weighted_y).sum()
+    for pattern, objective in allowed.items():
+        if objective <= best * (1 + PROVED):
+            signs = [int(sign) for sign in pattern]
+            optimal = partls.solve(
+                case.X, case.y, case.labels, ungrouped="free", signs=signs, method="enumerate", presolve=False,
+                **case.options,
+            )
+            fits = np.abs(optimal.coef[columns]) * np.linalg.norm(case.X[:, columns], axis=0)
+            assert fits.max() <= NEARLY_ZERO * np.sqrt(size), zeros
+
+
 def check_against(case: Tiny, result: partls.Result, given: tuple[int, ...] = ()) -> None:
     """Check the signs and the uniqueness that are claimed against all sign patterns."""
     told, found = result.ambiguities, brute_force(case.X, case.y, case.labels, **case.options)
@@ -59,6 +80,7 @@ def check_against(case: Tiny, result: partls.Result, given: tuple[int, ...] = ()
         if name in told.proved_signs and given[k] == 0:
             assert max(sides) > best * (1 + OPTIMUM), name
             assert result.signs[k] == (1 if sides[0] < sides[1] else -1)
+    check_zeros(case, told.proved_zeros, allowed, best)
     if told.unique:
         assert not told.moves
         for pattern, objective in allowed.items():
@@ -68,7 +90,7 @@ def check_against(case: Tiny, result: partls.Result, given: tuple[int, ...] = ()
 
 
 def test_claims_hold_where_presolve_has_something_to_settle() -> None:
-    kinds = {"either": 0, "moves": 0, "unique": 0}
+    kinds = {"either": 0, "moves": 0, "unique": 0, "zeros": 0}
     for case in problems(12 * len(KINDS), first=500):
         x = case.tiny
         result = partls.solve(x.X, x.y, x.labels, ungrouped="free", signs=case.signs, **x.options)
@@ -78,6 +100,7 @@ def test_claims_hold_where_presolve_has_something_to_settle() -> None:
         kinds["either"] += bool(told.either_sign)
         kinds["moves"] += bool(told.moves)
         kinds["unique"] += told.unique is True
+        kinds["zeros"] += bool(told.proved_zeros)
     assert min(kinds.values()) > 10, kinds
 
 
@@ -127,6 +150,23 @@ def test_a_model_is_said_to_be_unique_only_with_a_proof() -> None:
     assert noise.lines == ()
     mirrored = partls.solve([[1.0], [-1.0]], [0.0, 0.0], ["a"], fit_intercept=False)
     assert mirrored.ambiguities.zero_groups == ("a",)
+
+
+def test_signs_that_are_proved_prove_others_and_zeros() -> None:
+    """One sign at a time proves a few; with these as given, bounds rise, and in the end the model is unique."""
+    rng = np.random.default_rng(0)
+    groups = np.sort(np.arange(100) % 20)
+    X = rng.normal(size=(200, 100)) @ np.linalg.cholesky(toeplitz(0.5 ** np.arange(100))).T
+    sizes, signs = rng.exponential(size=100), rng.choice([-1, 1], size=20)
+    result = partls.solve(X, X @ (signs[groups] * sizes) + 10.0 * rng.normal(size=200), groups)
+    told = result.ambiguities
+    root = SignPattern.free(20)
+    bounder = named("active-set").prepare(result.instance)
+    alone = [bounder.bound(root.fix(k, -int(result.signs[k]))).value > result.objective * (1 + 1e-9) for k in range(20)]
+    assert 0 < sum(alone) < len(told.proved_signs) == 20
+    assert told.unique
+    zero = {f"column {j}" for j in np.flatnonzero(result.coef == 0)}
+    assert 10 < len(told.proved_zeros) and set(told.proved_zeros) <= zero
 
 
 def test_columns_that_say_nothing_are_named() -> None:

@@ -30,7 +30,7 @@ TABLES = {  # the package, what to explain, what to leave out
 AS_TEXT = {"fair": ("occupation", "occupation_husb"), "barley": ("year",)}  # codes that count nothing
 
 
-def make(seed: int, *, table: str) -> Problem:
+def make(seed: int, *, table: str, eta: float = 0.0, ridge: float = 0.0) -> Problem:
     """Return a table as a problem; there is nothing random about it."""
     from partls.cli.group_drafts import by_correlation
     from partls.cli.training_data import TrainingData
@@ -48,7 +48,7 @@ def make(seed: int, *, table: str) -> Problem:
     blocks = [numbers[list(members)].to_numpy(float) for members in groups]
     blocks += [_one_hot(frame[name]) for name in frame.columns if name not in numbers.columns]
     labels = np.repeat(np.arange(len(blocks)), [block.shape[1] for block in blocks])
-    return Problem(np.hstack(blocks), y, labels, fit_intercept=True)
+    return Problem(np.hstack(blocks), y, labels, fit_intercept=True, eta=eta, ridge=ridge)
 
 
 def _one_hot(column: Any) -> np.ndarray:

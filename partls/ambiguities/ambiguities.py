@@ -54,6 +54,8 @@ class Ambiguities:
         The sizes of the data: fewer rows than columns fit almost any target.
     proved_signs
         Groups whose sign every optimal model shares: with the other one, a bound exceeds the objective.
+    proved_zeros
+        Columns that are zero in every optimal model (the gap-safe rule of Ndiaye et al., 2017).
     unique
         True if the model is proved to be the only optimal one, False if another one is as good, None if neither is
         known.
@@ -70,6 +72,7 @@ class Ambiguities:
     n_rows: int = 0
     n_columns: int = 0
     proved_signs: tuple[str, ...] = ()
+    proved_zeros: tuple[str, ...] = ()
     unique: bool | None = None
 
     def __bool__(self) -> bool:

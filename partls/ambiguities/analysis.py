@@ -14,7 +14,7 @@ from partls.ambiguities.ambiguities import Ambiguities, Move
 from partls.ambiguities.columns import constant_columns, is_constant_target, repeated_columns
 from partls.ambiguities.face import Face
 from partls.ambiguities.tied_signs import tied_signs
-from partls.ambiguities.uniqueness import proved_signs
+from partls.ambiguities.uniqueness import Shared, shared
 
 _MOST_MOVES = 50
 _DIGITS = 12  # of a weight: the others are rounding
@@ -31,19 +31,21 @@ def ambiguities_of(instance: Instance, coef: Floats, intercept: float, given: tu
     tied = tied_signs(instance, face, given, reached)
     zero = {k for k in range(instance.n_groups) if not bool(v[reduction.labels == k].any())}
     loose = face.movable
-    proved: tuple[int, ...] = ()
+    proved = Shared()
     unique: bool | None = None
     if len(loose) or tied:
         unique = False
     elif face.is_point and not (face.null_space.shape[1] and zero):
-        proved = proved_signs(instance, face, given, reached)
-        unique = True if set(proved) | zero == set(range(instance.n_groups)) else None
+        proved = shared(instance, face, given, reached)
+        unique = True if set(proved.signs) | zero == set(range(instance.n_groups)) else None
     return Ambiguities(
         either_sign=tuple(names[k] for k in tied), zero_groups=tuple(names[k] for k in sorted(zero)),
         moves=_moves(face), n_loose=len(loose),
         constant_columns=constant_columns(reduction), repeated_columns=repeated_columns(reduction),
         constant_target=is_constant_target(instance), exact_fit=reached.vanishes, n_rows=instance.n_rows,
-        n_columns=instance.n_columns, proved_signs=tuple(names[k] for k in proved), unique=unique,
+        n_columns=instance.n_columns, proved_signs=tuple(names[k] for k in proved.signs),
+        proved_zeros=tuple(reduction.column_names[j] for j in proved.zeros if reduction.labels[j] < instance.n_groups),
+        unique=unique,
     )
 
 
