@@ -7,6 +7,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import dask.array as da
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,6 +18,7 @@ from formulations import Instance
 from formulations.signs import SignPattern
 from partls.presolve.free_groups import without_signs
 from partls.verification.document import sealed
+from relaxations import CheapThenStrong
 from tests.presolvable import KINDS, Case, one_hot, problem, problems
 from tests.tolerances import same_optimum
 
@@ -63,12 +65,53 @@ def test_presolve_changes_no_optimum(kind: str, seed: int) -> None:
 
 @pytest.mark.parametrize("options", [
     {"method": "enumerate"}, {"relaxation": "unconstrained"}, {"relaxation": "perspective"}, {"search": "best-first"},
-    {"n_jobs": 2},
+    {"n_jobs": 2}, {"relaxation": "shor"}, {"relaxation": "split-dnn"}, {"relaxation": "convexified"},
+    {"relaxation": "strengthened"}, {"relaxation": CheapThenStrong("active-set", "shor")}, {"backend": "cvxpy"},
+    {"executor": "loky", "n_jobs": 2},
 ])
 def test_every_method_gains(options: dict[str, Any]) -> None:
+    n_settled = 0
     for kind in ("one_text_column", "nested_text_columns", "shares"):
         case = problem(kind, 3)
-        check(case, solved(case, **options), case.optimum())
+        result = solved(case, **options)
+        check(case, result, case.optimum())
+        n_settled += bool(result.presolve.arbitrary)
+    assert n_settled
+
+
+@pytest.mark.parametrize("options", [
+    {"eta": {"coarse": 0.0, "fine": 0.0, "own": 2.0, "other": 1.0}}, {"signs": {"coarse": "-", "own": "+"}},
+    {"eta": {"coarse": 0.0, "fine": 0.0, "own": 2.0, "other": 1.0}, "penalty": "l1"},
+    {"sample_weight": np.linspace(0.1, 2.0, 60)},
+])
+def test_penalties_on_other_groups_signs_and_weights_leave_text_columns_arbitrary(options: dict[str, Any]) -> None:
+    X, y, groups = dummies()
+    result = partls.solve(X, y, groups, **options)
+    assert result.presolve.arbitrary == ("coarse", "fine")
+    assert result.status is partls.Status.OPTIMAL
+    assert result.objective == same_optimum(partls.solve(X, y, groups, presolve=False, **options).objective, y)
+    assert result.audit().passed
+
+
+def test_the_alternation_needs_no_constraint_that_is_arbitrary() -> None:
+    X, y, groups = dummies()
+    exact = partls.solve(X, y, groups)
+    result = partls.solve(X, y, groups, method="alternating", n_starts=4, random_state=0)
+    assert result.presolve.arbitrary == ("coarse", "fine")
+    assert result.objective >= exact.objective * (1 - 1e-12)
+    assert result.audit().passed
+    for k, name in enumerate(result.groups):
+        own = result.coef[np.array(groups) == name]
+        assert (own * result.signs[k] >= 0).all()
+
+
+def test_rows_that_dask_holds_are_presolved() -> None:
+    X, y, groups = dummies()
+    rows = da.from_array(np.column_stack([X, y]), chunks=(17, -1))
+    result = partls.solve(rows[:, :-1], rows[:, -1], groups)
+    assert result.presolve.arbitrary == ("coarse", "fine")
+    assert result.objective == same_optimum(partls.solve(X, y, groups).objective, y)
+    assert result.audit().passed
 
 
 def halves(n_groups: int = 20, size: int = 5, n_rows: int = 220) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -230,6 +273,22 @@ def test_near_misses_are_settled_and_a_dependence_that_is_none_is_not() -> None:
     off = X.copy()
     off[0, 0] += 1e-6
     assert partls.solve(off, y, groups).presolve.arbitrary == ("fine",)
+
+
+@pytest.mark.parametrize("power", [5, 8, 10, 12, 14, 15, 16])
+def test_whatever_a_dependence_misses_the_optimum_is_the_same(power: int) -> None:
+    """From a dependence that is none to rounding. What is between, exact arithmetic settles, and no rule does."""
+    X, y, groups = dummies()
+    rng = np.random.default_rng(power)
+    near = X + 10.0**-power * rng.normal(size=X.shape) * (np.arange(X.shape[1]) < 9)
+    near = (near - near.mean(axis=0)) / near.std(axis=0)
+    result, plain = (partls.solve(near, y, groups, presolve=presolve) for presolve in (True, False))
+    assert result.presolve.arbitrary == (("coarse", "fine") if power == 16 else ())
+    assert result.objective == pytest.approx(plain.objective, rel=1e-10)
+    assert max(result.lower_bound, plain.lower_bound) <= min(result.objective, plain.objective) * (1 + 1e-12)
+    if power == 16:
+        assert result.status is partls.Status.OPTIMAL
+        assert result.audit().passed
 
 
 def test_more_is_kept_than_the_best_solution_only_of_the_whole_problem() -> None:

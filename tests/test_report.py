@@ -247,6 +247,18 @@ def test_signs_given_beforehand_are_told(tmp_path):
     assert figures["search"]["states"][-1][2] == pytest.approx(model.objective_, rel=1e-8)
 
 
+def test_a_sign_that_could_be_the_other_is_no_direction(tmp_path):
+    """Codes of a text column beside an intercept, and an ordinary group: only that one pushes up or down."""
+    rng = np.random.default_rng(5)
+    codes = (rng.integers(0, 3, 60)[:, None] == np.arange(3)).astype(float)
+    X = np.column_stack([codes, rng.normal(size=60)])
+    model = PartLSRegressor(["town"] * 3 + ["size"]).fit(X, X @ [1.0, 4.0, 2.0, 3.0] + rng.normal(size=60))
+    figures = read(model.report(tmp_path / "page.html")).figures
+    assert {group["name"]: group["either"] for group in figures["groups"]} == {"town": True, "size": False}
+    assert figures["proof"]["open"] == list(model.result_.ambiguities.lines)
+    assert any('fits equally well for 1 group, "town"' in line for line in figures["proof"]["open"])
+
+
 @pytest.mark.parametrize("case", ["perfect", "constant", "one row", "one group", "free columns", "weights and l1"])
 def test_hard_cases_make_a_page(case, tmp_path):
     X, y = data(1, 30)

@@ -56,7 +56,7 @@ def page(rows: list[Row]) -> str:
     penalised = [_penalised(rows, case) for case in named if case.startswith("penalty")]
     plain = [_plain(_in_processor_time(rows), case) for case in named if case.startswith("plain")]
     text = (
-        "*With* is `partls.solve` as it is, *without* has `presolve=False`. One thread; times are processor time; a fit "
+        "*With* is `partls.solve` as it is, *without* has `presolve=False`. One thread; times are processor time. A fit "
         f"that takes longer than {LIMIT:g} s by the clock is cut, and its gap shown."
     )
     parts = [section("Tables with text columns", "Each text column is a group of one-hot codes; the other groups are "
@@ -65,8 +65,8 @@ def page(rows: list[Row]) -> str:
         tables,
     ), command=COMMAND)]
     if penalised:
-        parts.append(section("House prices with a penalty", "With a penalty on every group no sign is arbitrary, and the "
-                             f"search has to decide all of them; limit {LIMIT:g} s by the clock.\n\n" + markdown_table(
+        parts.append(section("House prices with a penalty", "With a penalty on every group no sign is "
+                             f"arbitrary, and the search has to decide all of them; limit {LIMIT:g} s by the clock.\n\n" + markdown_table(
             ("penalty", "N", "M", "K", "status", "nodes", "time", "gap"), penalised
         ), command=COMMAND))
     parts.append(section("Nothing to settle", "Processor time with presolve over processor time without, seed by seed "

@@ -74,6 +74,7 @@ class _Freeing:
     def __init__(self, reduction: Reduction) -> None:
         self._reduction, self._R = reduction, reduction.R
         self._rounding = _ROUNDING * reduction.rounding / reduction.independence
+        self._units = np.abs(reduction.project(np.ones(reduction.problem.n_columns)))  # of d = 1: one-hot codes
         self._freed = np.zeros(0, np.intp)
         self._basis = np.zeros((len(self._R), 0))
 
@@ -95,12 +96,12 @@ class _Freeing:
             return False  # nothing is left of the group, and no search cares about its sign
         rest = own - self._basis @ (self._basis.T @ own)
         rest -= self._basis @ (self._basis.T @ rest)
-        d = positive_combination(rest, self._rounding)
+        d = positive_combination(rest, self._rounding, self._units[columns])
         if d is None:
             return False
         step = np.zeros(self._R.shape[1])
         step[columns] = d
-        if len(self._freed):
+        if len(self._freed) and np.linalg.norm(own @ d) > self._rounding * float(d @ np.linalg.norm(own, axis=0)):
             step[self._freed] = -np.linalg.lstsq(self._R[:, self._freed], own @ d, rcond=_OWN)[0]
         found.append(Direction(k, columns, step))
         self._freed = np.append(self._freed, columns)

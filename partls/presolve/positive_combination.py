@@ -11,7 +11,7 @@ _PIVOT = 1e-9  # of a column's norm: what is left of one that may depend on othe
 _WIDEST = 1e8  # ratio of weights beyond which nothing is left of the smallest ones' digits
 
 
-def positive_combination(B: Floats, rounding: float) -> Floats | None:
+def positive_combination(B: Floats, rounding: float, guess: Floats) -> Floats | None:
     """Return d >= 1 with ``B d = 0`` up to ``rounding`` times ``sum_j d_j ||b_j||``, or None if there is none.
 
     The columns of B have norms of about one; one whose norm is below ``rounding`` is zero. With Z a basis of the null
@@ -28,9 +28,12 @@ def positive_combination(B: Floats, rounding: float) -> Floats | None:
         return None
     d[some] = positive / norms[some]
     d /= d.min()
-    sizes = float(d @ norms)
-    vanishes = np.linalg.norm(B @ d) <= rounding * sizes and d.max() <= _WIDEST
-    return d if vanishes else None
+    return d if _vanishes(B, d, norms, rounding) else None
+
+
+def _vanishes(B: Floats, d: Floats, norms: Floats, rounding: float) -> bool:
+    """Return whether ``B d`` is zero up to rounding, and d has not too wide a range."""
+    return bool(d.max() <= _WIDEST and np.linalg.norm(B @ d) <= rounding * float(d @ norms))
 
 
 def _null_space(B: Floats) -> Floats:
