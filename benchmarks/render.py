@@ -12,6 +12,7 @@ from benchmarks.machine import ELSEWHERE
 from benchmarks.table import Row
 
 TIMED_OUT = ("time limit",)
+IN_ANOTHER_PROCESS = ("first_call", "import", "table_command")  # methods whose work is done elsewhere
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,6 @@ def head(title: str, text: str, rows: Sequence[Row]) -> str:
 
 def _quietness(rows: Sequence[Row]) -> str:
     """How much of the clock's time the runs had the processor: below 1, other programs were running."""
-    here = select(rows, method=lambda name: name not in ("first_call", "import"), cpu_seconds=lambda s: s and s > 0.01)
+    here = select(rows, method=lambda name: name not in IN_ANOTHER_PROCESS, cpu_seconds=lambda s: s and s > 0.01)
     shares = [row["cpu_seconds"] / row["seconds"] for row in here]
     return f"Processor time per second of clock time: median {number(statistics.median(shares))}." if shares else ""

@@ -36,7 +36,7 @@ def make(seed: int, *, table: str, eta: float = 0.0, ridge: float = 0.0) -> Prob
     from partls.cli.training_data import TrainingData
 
     package, target, dropped = TABLES[table]
-    frame = _read(table, package).drop(columns=list(dropped)).dropna(subset=[target])
+    frame = read(table, package).drop(columns=list(dropped)).dropna(subset=[target])
     y = frame.pop(target).to_numpy(float)
     frame = frame.astype(dict.fromkeys(AS_TEXT.get(table, ()), object))
     numbers = frame.select_dtypes("number")
@@ -57,7 +57,7 @@ def _one_hot(column: Any) -> np.ndarray:
     return (values[:, None] == np.unique(values)).astype(float)
 
 
-def _read(table: str, package: str) -> Any:
+def read(table: str, package: str) -> Any:
     """Return a table as a pandas frame."""
     import pandas as pd
 
