@@ -65,6 +65,7 @@ html_theme = "furo"
 html_title = f"PartLS {release}"
 html_static_path = ["_static", str(mathjax.locate())]
 html_css_files = ["site.css"]
+html_js_files = ["scrolls.js"]
 html_copy_source = html_show_sourcelink = False
 html_show_copyright = False
 html_theme_options = {

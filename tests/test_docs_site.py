@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from tests.test_report_page import browser, look  # noqa: F401
+from tests.test_report_page import browser, contrast, look  # noqa: F401
 
 pytestmark = pytest.mark.docs
 ROOT = Path(__file__).resolve().parents[1]
@@ -79,11 +79,54 @@ def test_nothing_is_loaded_from_elsewhere(site: Path, pages: dict[Path, Links]) 
         assert "@import" not in text, sheet
 
 
+HIDDEN = """
+    const done = arguments[0], wide = document.documentElement.clientWidth, scroller = "pre, .table-wrapper, div.math";
+    const measured = () => [...document.querySelectorAll(".content *")]
+        .filter((e) => e.checkVisibility() && !e.closest("mjx-assistive-mml, svg")).filter((e) => {
+            const clips = getComputedStyle(e).overflowX !== "visible";
+            const hides = clips && e.clientWidth && e.scrollWidth > e.clientWidth + 1;
+            const shows = e.matches(scroller) && e.classList.contains("more-right") && e.tabIndex === 0;
+            return (hides && !shows) || (e.getBoundingClientRect().right > wide + 1 && !e.closest(scroller));
+        }).map((e) => e.outerHTML.slice(0, 100));
+    const wait = window.MathJax?.startup?.promise ?? Promise.resolve();
+    wait.then(() => requestAnimationFrame(() => setTimeout(() => done(measured()), 60)));
+"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_page_hides_anything(site: Path, pages: dict[Path, Links], browser, width: int) -> None:  # noqa: F811
+    """On every page: nothing sticks out, and what is wider than the page scrolls, shows it and takes the keyboard."""
+    look(browser, width, "light")
+    found = {}
+    for path in pages:
+        if not {"_static", "_downloads"} & set(path.parts):
+            browser.get(path.as_uri())
+            found[str(path.relative_to(site))] = browser.execute_async_script(HIDDEN)
+            assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    assert len(found) > 30
+    assert {name: hidden for name, hidden in found.items() if hidden} == {}
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("name", "width"), [("index", 390), ("index", 1280), ("how-fast", 1280)])
+def test_what_fits_need_not_scroll(site: Path, browser, name: str, width: int) -> None:  # noqa: F811
+    """The formula of the front page fits a phone, the table of speeds a laptop; cards have a border to be seen."""
+    look(browser, width, "light")
+    browser.get((site / f"{name}.html").as_uri())
+    assert browser.execute_async_script(HIDDEN) == []
+    assert browser.find_elements("css selector", ".more-right") == []
+    for card in browser.find_elements("css selector", ".sd-card"):
+        border = browser.execute_script("return getComputedStyle(arguments[0]).borderTopColor", card)
+        assert contrast(border, "rgb(255, 255, 255)") >= 3.0
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize("name", ["index", "your-table", "theory/model", "theory/search", "how-fast", "gallery/index"])
 def test_a_page_shows_alone_on_any_screen(site: Path, browser, name: str) -> None:  # noqa: F811
     """Wide and narrow, light and dark: no request leaves, formulas are drawn, nothing sticks out, nothing fails."""
     formulas = {"index": 1, "theory/model": 10, "theory/search": 10}
+    browser.get_log("performance")  # what the browser did before
     for width in WIDTHS:
         for scheme in SCHEMES:
             look(browser, width, scheme)

@@ -315,3 +315,27 @@ def test_what_cannot_be_reported_is_refused(model, tmp_path):
     model.save(tmp_path / "model.json")
     with pytest.raises(InvalidInput, match="no training data"):
         PartLSRegressor.load(tmp_path / "model.json").report(tmp_path / "page.html")
+
+
+@pytest.mark.parametrize(
+    ("case", "options"),
+    [
+        ("bnb", {}), ("perspective", {"relaxation": "perspective"}), ("parts", {}),
+        ("enumerate", {"method": "enumerate"}),
+    ],
+)
+def test_what_became_of_the_nodes_adds_up(case, options, tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 24)), rng.normal(size=60)
+    if case == "parts":
+        X[:30, :12], X[30:, 12:] = 0.0, 0.0
+    result = partls.solve(X, y, [j // 3 for j in range(24)], fit_intercept=False, **options)
+    page = read(write_report(result, tmp_path / "page.html", time_limit=0))
+    *ends, (words, total) = page.figures["search"]["closing"]
+    assert words == "in all" and sum(n for _, n in ends) == total >= result.n_nodes
+    closed = sum(n for end, n in ends if "split" not in end)
+    n_trees = len(result.presolve.parts) if case == "parts" else 1
+    if case == "enumerate":
+        assert total == closed == 2**8
+    else:
+        assert total == 2 * closed - n_trees  # each split has two halves

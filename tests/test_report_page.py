@@ -195,9 +195,105 @@ def shown(value: float) -> str:
     return ("+" if value > 0 else "") + f"{float(f'{value:.4g}'):g}".replace("-", MINUS)
 
 
-def test_bars_can_show_shares_instead(page):
-    share = page.one("input[value=share]")
-    share.find_element("xpath", "..").click()
+def test_the_largest_share_of_the_variance_comes_first(page):
+    shares = page.run("return figures.groups.map((group) => [group.name, Math.abs(group.share)])")
+    ranked = [name for name, _ in sorted(shares, key=lambda pair: -pair[1])]
+    assert [bar.find_element("css selector", "bdi").text for bar in page.all("#effects button.row")] == ranked
+    page.one("input[value=beta]").find_element("xpath", "..").click()
+    betas = page.run("return figures.groups.map((group) => [group.name, Math.abs(group.beta)])")
+    ranked = [name for name, _ in sorted(betas, key=lambda pair: -pair[1])]
+    assert [bar.find_element("css selector", "bdi").text for bar in page.all("#effects button.row")] == ranked
+
+
+def test_a_negative_share_is_explained_where_it_stands(page):
+    negative = page.run("return figures.groups.filter((group) => group.share < 0).map((group) => group.name)")
+    bar = page.group("body")
+    assert "body" in negative
+    assert "against the others" in bar.text
+    assert "moves against the other parts" in page.text("#groups > .note:last-of-type")
+    bar.click()
+    assert "moves against the other parts" in page.text(".detail:not([hidden])")
+    page.point_at(bar)
+    assert "moves against the other parts" in page.tip()
+
+
+def test_what_became_of_the_nodes_adds_up(page, model):
+    figures = [int(cell.text.replace(",", "")) for cell in page.all("#closing td")]
+    assert len(figures) > 2 and sum(figures[:-1]) == figures[-1] >= model.n_iter_
+
+
+def test_terms_are_explained_where_they_stand(page):
+    tiles = {tile.find_element("css selector", "dt").text.split("\n")[0]: tile.text for tile in page.all("#tiles div")}
+    for name in ("R²", "typical error", "gap", "price of the constraint"):
+        assert "\n" in tiles[name].partition(name)[2]
+    assert "A node is a set of sign patterns" in page.text("#search .note")
+    assert "share of variance is" in page.text("#groups .note") and "β, the effect, is" in page.text("#groups .note")
+    assert "penalty on the effects" in page.text("#settings dl")
+
+
+def broken(page) -> list[str]:
+    """The pieces of names that do not stand on one line: a piece ends after a mark or before a capital."""
+    return page.run("""
+        const whole = (text) => {
+            const range = document.createRange();
+            range.selectNodeContents(text);
+            return new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size < 2;
+        };
+        return [...document.querySelectorAll("bdi, th, h3, dt, .tag")].filter((e) => e.checkVisibility())
+            .flatMap((e) => [...e.childNodes].filter((n) => n.nodeType === 3 && !/ /.test(n.data) && !whole(n)))
+            .map((n) => n.data);
+    """)
+
+
+def cut(page) -> list[str]:
+    """The elements whose text is cut off, or which stick out of the page, but for tables that say that they scroll."""
+    return page.run("""
+        const scrolls = (e) => e.closest(".scroll")?.previousElementSibling.matches(".hint:not([hidden])");
+        return [...document.querySelectorAll("main *, header *")].filter((e) => e.checkVisibility()
+                && !e.closest(".unseen, svg, select, .choice input") && !scrolls(e))
+            .filter((e) => e.getBoundingClientRect().right > innerWidth + 1
+                || (getComputedStyle(e).overflowX !== "visible" && e.scrollWidth > e.clientWidth + 1)
+                || (getComputedStyle(e).overflowY !== "visible" && e.scrollHeight > e.clientHeight + 1))
+            .map((e) => e.outerHTML.slice(0, 90));
+    """)
+
+
+SPELLED = ("PowerAndTemperature", "OverallQual_(missing)", "everything_below_the_ground", "like Garage", "age", "x")
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (390, "dark"), (1280, "light")])
+@pytest.mark.parametrize("n_groups", [6, 71])
+def test_nothing_is_cut_and_no_word_is_broken(page, browser, tmp_path, n_groups, width, scheme):
+    rng = np.random.default_rng(n_groups)
+    names = [f"{SPELLED[k % 6]}{k // 6 or ''}" for k in range(n_groups)]
+    columns = [f"{name}_{part}" for name in names for part in ("WoodShingle", "Yes")]
+    X = pd.DataFrame(rng.normal(size=(200, len(columns))) + rng.normal(size=(200, 1)), columns=columns)
+    y = X @ rng.normal(size=len(columns)) + rng.normal(size=200)
+    groups = {name: [c for c in columns if c.rsplit("_", 1)[0] == name] for name in names}
+    model = PartLSRegressor(groups, time_limit=5).fit(X, y) if n_groups == 6 else None
+    result = model or PartLSRegressor(groups, method="alternating", random_state=0).fit(X, y)
+    look(browser, width, scheme)
+    browser.get(write_report(result, tmp_path / "page.html", time_limit=10 if n_groups == 6 else 0).as_uri())
+    page.settle()
+    for button in page.all("button.quiet"):
+        if button.text.startswith("Show"):
+            button.click()
+    for bar in page.all("#effects button.row")[:5]:
+        bar.click()
+    page.settle()
+    assert page.run("return document.documentElement.scrollWidth") <= width
+    assert broken(page) == []
+    assert cut(page) == []
+    wide = page.run("return [...document.querySelectorAll('.scroll')].filter((e) => e.scrollWidth > e.clientWidth + 1)")
+    assert len(wide) == len(page.all(".hint:not([hidden])")) and (wide or width > 390)
+    for table in wide:
+        assert "more-right" in table.get_attribute("class")
+        page.run("arguments[0].scrollLeft = 1e6", table)
+        page.settle()
+        assert "more-left" in table.get_attribute("class") and "more-right" not in table.get_attribute("class")
+
+
+def test_bars_show_shares(page):
     figures = [bar.find_element("css selector", ".figure").text for bar in page.all("#effects button.row")]
     assert all("%" in figure.splitlines()[0] for figure in figures)
     assert page.run("return figures.groups.reduce((sum, group) => sum + group.share, 0)") == pytest.approx(1.0)

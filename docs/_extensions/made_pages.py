@@ -50,7 +50,8 @@ def _moved(page: Path, folder: Path) -> str:
             return f"]({target.lower()})"
         return f"]({back}/{target})"
 
-    return re.sub(r"\]\(([^)\s]+)\)", moved, page.read_text(encoding="utf-8"))
+    text = page.read_text(encoding="utf-8").replace("$PARTLS", r"\$PARTLS")  # a variable, not a formula
+    return re.sub(r"\]\(([^)\s]+)\)", moved, text)
 
 
 def _commands() -> str:
@@ -67,7 +68,7 @@ def _help(program: str) -> Iterator[tuple[str, str]]:
     from partls.cli import app as commands
 
     def walk(command, name: str, parent=None) -> Iterator[tuple[str, str]]:
-        context = command.context_class(command, info_name=name.rpartition(" ")[2], parent=parent, terminal_width=96)
+        context = command.context_class(command, info_name=name.rpartition(" ")[2], parent=parent, terminal_width=80)
         yield name, command.get_help(context)
         for child, sub in getattr(command, "commands", {}).items():
             yield from walk(sub, f"{name} {child}", context)

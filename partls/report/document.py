@@ -34,9 +34,9 @@ MAX_TIES = 50
 MAX_REPLAY = 4_000  # nodes times columns: a second or two
 _PROVED = (Status.OPTIMAL, Status.GAP_REACHED, Status.PRECISION_LIMIT)
 _CLOSED = {
-    "prunes": "closed by their bound",
-    "tight": "solved by the relaxation itself",
-    "leaves": "single sign patterns solved",
+    "prunes": "closed: their lower bound shows that nothing in them is better",
+    "tight": "closed: their relaxation found a model that keeps the signs",
+    "leaves": "single sign patterns, solved",
 }
 Units = tuple[Floats, Floats]  # what was taken from each column, and what it was divided by
 State = tuple[int, float, float, float]  # nodes, seconds, best objective, lower bound
@@ -112,7 +112,8 @@ def _fit(result: Result) -> dict[str, Any]:
         "largest": np.abs(residual).max(), "n_rows": instance.n_rows, "n_columns": instance.n_columns,
         "n_groups": instance.n_groups, "n_free": len(instance.partition.free), "objective": result.objective,
         "lower_bound": result.lower_bound, "gap": result.gap, "intercept": result.intercept,
-        "nonzero": np.count_nonzero(result.coef), "nodes": result.n_nodes, "seconds": result.seconds,
+        "nonzero": np.count_nonzero(result.coef), "nodes": result.n_nodes, "starts": result.counts.get("starts", 0),
+        "seconds": result.seconds,
     }
 
 
@@ -230,9 +231,23 @@ def _search(subject: Subject, end: float) -> dict[str, Any]:
             states, replayed = _replay(subject)
     if len(states) > MAX_STATES:
         states = [states[i] for i in np.linspace(0, len(states) - 1, MAX_STATES).round().astype(int)]
-    counts = [[words, result.counts[name]] for name, words in _CLOSED.items() if result.counts.get(name)]
-    counts += [[name, n] for name, n in result.counts.items() if name.startswith(("bounds by", "closed by"))]
-    return {"states": states if _moves(states, rounding) else [], "replayed": replayed, "counts": counts}
+    by_bound = [[name, n] for name, n in result.counts.items() if name.startswith(("bounds by", "closed by"))]
+    counts = by_bound if len(by_bound) > 1 else []
+    closing = _closing(result)
+    return {"states": states if _moves(states, rounding) else [], "replayed": replayed, "counts": counts,
+            "closing": closing}
+
+
+def _closing(result: Result) -> list[list[Any]]:
+    """Return how many nodes came to which end, and their number: each split has two halves."""
+    ended: list[list[Any]] = [[words, result.counts.get(name, 0)] for name, words in _CLOSED.items()]
+    n_closed = sum(n for _, n in ended)
+    if not n_closed:
+        return []
+    n_trees = max(len(result.presolve.parts), 1) if result.presolve else 1
+    n_split = max(result.n_nodes - n_closed, n_closed - n_trees if result.method == "bnb" else 0)
+    told = [row for row in [["split into two halves", n_split], *ended] if row[1]]
+    return [*told, ["in all", n_split + n_closed]]
 
 
 def _replay(subject: Subject) -> tuple[list[State], int]:

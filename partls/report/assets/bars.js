@@ -20,11 +20,10 @@ function barRow(name, bar, figure, small) {
 }
 
 const FIRST = 30; // bars shown at once; the others on request
-function showMore(list, items, build) {
-  list.replaceChildren(...items.slice(0, FIRST).map(build));
-  if (items.length <= FIRST) return;
-  const showRest = () => last.replaceWith(...items.slice(FIRST).map(build));
-  const more = `Show ${items.length - FIRST} more`;
-  const last = make("li", {}, make("button", { type: "button", class: "quiet", onclick: showRest }, more));
+function showMore(list, items, build, { first = FIRST, holder = (button) => make("li", { class: "rest" }, button) } = {}) {
+  list.replaceChildren(...items.slice(0, first).map(build));
+  if (items.length <= first) return;
+  const showRest = () => last.replaceWith(...items.slice(first).map(build));
+  const last = holder(make("button", { type: "button", class: "quiet", onclick: showRest }, `Show ${items.length - first} more`));
   list.append(last);
 }

@@ -1,7 +1,8 @@
 // How sure the signs are: the cost of flipping each, and the patterns that fit almost as well.
 
 const CERTAINTY_LEFT_OUT =
-  "Left out: it takes some searches for each group, more than the time allowed. Give the report more time to see it.";
+  "Left out: it takes some searches for each group, more than the time allowed. Give the report more time to see it: " +
+  "model.report(path, time_limit=300) in Python.";
 const byCertainty = signedGroups
   .filter((group) => group.sign && group.flip)
   .sort((a, b) => (a.flip.increase ?? Infinity) - (b.flip.increase ?? Infinity));
@@ -41,8 +42,12 @@ function tieTable(own, others) {
   const lines = others.map((tie) =>
     make("tr", {}, make("td", { class: "wrap" }, flipped(tie).slice(1)), make("td", {}, cost(tie))),
   );
-  const table = make("table", {}, make("thead", {}, make("tr", {}, heads)), make("tbody", {}, lines));
-  return make("div", { class: "scroll tall", tabindex: 0, role: "region", "aria-label": "Near ties" }, table);
+  const body = make("tbody");
+  showMore(body, lines, (line) => line, {
+    first: 10,
+    holder: (button) => make("tr", {}, make("td", { colspan: 2 }, button)),
+  });
+  return scrolling(make("table", {}, make("thead", {}, make("tr", {}, heads)), body), "Near ties");
 }
 
 function certaintySection(section) {
@@ -60,6 +65,6 @@ function certaintySection(section) {
     : `No other sign pattern ${complete ? "comes" : "was found"} ${near}${complete ? "" : ", but there may be some"}.`;
   const left = make("div", {}, make("h3", {}, "Cost of flipping each sign"), flips());
   const right = make("div", { id: "ties" }, make("h3", {}, "Near ties"), make("p", {}, words));
-  if (others.length) right.append(tieTable(own, others));
+  if (others.length) right.append(...tieTable(own, others));
   section.append(make("div", { class: "pair" }, left, right));
 }

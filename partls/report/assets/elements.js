@@ -23,14 +23,35 @@ const limited = (section, words) =>
   words && section.querySelector(".note").append(make("b", { class: "limited" }, words));
 
 // A name from the data: shown as text, and kept apart from the direction of the text around it.
-const named = (name) => make("bdi", { title: name.length > 40 ? name : null }, name);
+// It may be broken after a mark or before a capital, so that no word is.
+const named = (name) => {
+  const words = name.split(/(?<=[_./,;:=+-])|(?<=[a-z])(?=[A-Z])/);
+  const about = { title: name.length > 40 ? name : null, class: name.length > 30 ? "long" : null };
+  return make("bdi", about, words.flatMap((word) => [make("wbr"), word]).slice(1));
+};
+
+// A table that may be wider than the screen, and words that say so where it is.
+function scrolling(table, label) {
+  const box = make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, table);
+  const hint = make("p", { class: "hint", hidden: true }, "The table is wider than the screen: scroll it sideways \u2192");
+  const look = () => {
+    const room = box.scrollWidth - box.clientWidth;
+    hint.hidden = room <= 1;
+    box.classList.toggle("more-left", box.scrollLeft > 1);
+    box.classList.toggle("more-right", box.scrollLeft < room - 1);
+  };
+  box.addEventListener("scroll", look, { passive: true });
+  const observer = new ResizeObserver(look);
+  [box, table].forEach((element) => observer.observe(element));
+  return [hint, box];
+}
 
 function number(value, digits = 4) {
   if (value === null) return "∞";
   const size = Math.abs(value);
   const text =
     size !== 0 && (size >= 1e9 || size < 1e-4)
-      ? value.toExponential(2)
+      ? Number(value.toExponential(digits - 1)).toExponential()
       : (value || 0).toLocaleString("en", { maximumSignificantDigits: digits }); // minus zero is zero
   return text.replace("-", "−").replace("e-", "e−").replace("e+", "e");
 }

@@ -18,12 +18,17 @@ function flipText(flip) {
     : `${most}+${percent(flip.increase)} if flipped`;
 }
 
+const AGAINST =
+  "A negative share: this part of the prediction moves against the other parts taken together, so that it makes the " +
+  "predictions vary less. All shares sum to 100%.";
+
 const costText = (flip) => (figures.proof.exact_fit ? "" : "objective ") + flipText(flip);
 
 function groupTip(group) {
   const lines = [group.name, `${percent(group.share)} of the prediction's variance`];
   if (group.sign !== null) lines.splice(1, 0, `β ${signed(group.beta)}: ${effectOf(group)}`);
   if (group.sign && group.flip && !group.either) lines.push(costText(group.flip));
+  if (group.share < 0) lines.push(AGAINST);
   return lines.concat(`${count(group.size, "feature")}: click to see`).join("\n");
 }
 
@@ -48,7 +53,8 @@ function alphas(group) {
         : `α: how the effect β = ${signed(group.beta)} is shared among the features; the shares sum to 100%.`;
   const rest = group.size - members.length;
   const missing = `Not on this page: ${count(rest, "feature")} with less influence on the prediction.`;
-  return [remark(words), list, ...(rest > 0 ? [remark(missing)] : [])];
+  const against = group.share < 0 ? [remark(`${percent(group.share)} of the variance. ${AGAINST}`)] : [];
+  return [remark(words), ...against, list, ...(rest > 0 ? [remark(missing)] : [])];
 }
 
 function groupItem(group, measure, low, high) {
@@ -56,7 +62,8 @@ function groupItem(group, measure, low, high) {
   const value = group[measure] ?? 0;
   const region = { role: "region", "aria-label": `Features of ${group.name}` };
   const detail = make("div", { class: "detail", id, hidden: true, ...region });
-  const figure = group[measure] === null ? "–" : measure === "beta" ? signed(value) : percent(value);
+  const beta = group.beta === null ? "–" : signed(group.beta);
+  const [figure, other] = measure === "beta" ? [beta, `${percent(group.share)} of variance`] : [percent(value), `β ${beta}`];
   const mark = group.either ? "↕ " : group.sign === null ? "" : arrow(group.sign) + " ";
   const direction = make("span", { class: kindOf(group) }, mark);
   const certainty = group.either
@@ -76,9 +83,14 @@ function groupItem(group, measure, low, high) {
   const button = make(
     "button",
     { type: "button", class: "row", ...about, onclick: toggle },
-    make("span", { class: "name" }, named(group.name)),
+    make(
+      "span",
+      { class: "name" },
+      named(group.name),
+      group.share < 0 ? make("span", { class: "tag" }, "against the others") : null,
+    ),
     track(value, low, high, { kind: group.either ? "none" : side(measure === "beta" ? value : group.sign) }),
-    make("span", { class: "figure" }, direction, figure, make("small", {}, certainty)),
+    make("span", { class: "figure" }, direction, figure, make("small", {}, other), make("small", {}, certainty)),
   );
   withTip(button, () => groupTip(group));
   return make("li", {}, button, detail);
@@ -93,9 +105,10 @@ function groupsSection(section) {
     showMore(list, groups, (group) => groupItem(group, measure, low, high));
   };
   walkable(list, "button.row");
-  draw("beta");
-  const measures = { beta: "Effect β", share: "Share of variance" };
+  draw("share");
+  const measures = { share: "Share of variance", beta: "Effect β" };
   section.append(choice("Length of the bars", Object.entries(measures), draw), list);
+  if (figures.groups.some((group) => group.share < 0)) section.append(remark("“Against the others”: ", AGAINST));
   const rest = figures.fit.n_groups - signedGroups.length;
   if (rest > 0)
     section.append(remark(`Not on this page: ${count(rest, "group")} with smaller shares of the variance.`));

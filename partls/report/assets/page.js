@@ -35,11 +35,13 @@ function leastCertain() {
 function leftOpen(lines) {
   if (!lines.length) return [];
   const items = lines.map((line) => make("li", {}, line));
-  return [make("p", {}, "What the data say of the model beyond its fit:"), make("ul", { id: "open" }, items)];
+  return [make("h2", {}, "What the data leave open"), make("ul", { id: "open" }, items)];
 }
 
+const PRICE_IS = "what asking for one sign per group adds to the objective";
+
 function priceTile() {
-  if (!figures.price) return "–";
+  if (!figures.price) return "not computed";
   if (figures.proof.exact_fit) return "none";
   const { price } = figures.price;
   return price === null ? "exact without it" : `+${percent(price)}`;
@@ -71,20 +73,22 @@ function headline() {
       { class: proof.proved ? "verdict" : "verdict open" },
       verdict,
       make("p", {}, proof.meaning),
-      ...leftOpen(proof.open),
       audit,
     ),
   );
-  const tiles = {
-    "R²": number(fit.r_squared),
-    "typical error (root mean square)": number(fit.rmse),
-    rows: whole(fit.n_rows),
-    "features in groups": `${whole(fit.n_columns)} in ${whole(fit.n_groups)}`,
-    "gap to the proven bound": proof.exact_fit ? "none" : percent(fit.gap),
-    "price of the constraint": priceTile(),
-  };
-  for (const [label, value] of Object.entries(tiles))
-    byId("tiles").append(make("div", {}, make("dt", {}, label), make("dd", {}, value)));
+  const tiles = [
+    ["R²", number(fit.r_squared), "the part of the target's variance that the model explains"],
+    ["typical error", number(fit.rmse), "root mean square of the residuals, in units of the target"],
+    ["rows", whole(fit.n_rows), null],
+    ["features in groups", `${whole(fit.n_columns)} in ${whole(fit.n_groups)}`, null],
+    ["gap", proof.exact_fit ? "none" : percent(fit.gap), "how much lower the objective of a better model could be"],
+    ["price of the constraint", priceTile(), PRICE_IS],
+  ];
+  for (const [label, value, words] of tiles)
+    byId("tiles").append(
+      make("div", {}, make("dt", {}, label, words ? make("small", {}, words) : null), make("dd", {}, value)),
+    );
+  byId("beyond").append(...leftOpen(proof.open));
 }
 
 function theme() {

@@ -7,6 +7,9 @@ const PRICE_BY_GROUP =
   "How much lower the objective gets when one group may mix signs, and which of its features then turn against it: " +
   "candidates for a group of their own.";
 
+// What is gained beyond rounding is not shown as nothing.
+const gain = (share) => (share < 5e-5 ? "less than 0.005%" : `−${percent(share)}`);
+
 function priceSection(section) {
   if (!figures.price) {
     section.append(make("p", { class: "note" }, PRICE_LEFT_OUT));
@@ -23,7 +26,7 @@ function priceSection(section) {
     const against = group.against.flatMap(([name, coef]) => [", ", named(name), ` (${signed(coef, 3)})`]).slice(1);
     const rest = group.n_against - group.against.length;
     const words = against.length ? remark("pulls against: ", ...against, rest > 0 ? ` and ${rest} more` : "") : null;
-    return make("li", { class: "priced" }, barRow(named(group.name), bar, `−${percent(group.gain)}`), words);
+    return make("li", { class: "priced" }, barRow(named(group.name), bar, gain(group.gain)), words);
   });
   const { price, unconstrained } = figures.price;
   const words =

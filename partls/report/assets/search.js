@@ -3,20 +3,64 @@
 const REPLAYED =
   "This search was over within one round, too soon to be recorded. A plain search tells it again, the lowest bound " +
   "first; its nodes can differ.";
+const NODE =
+  "A node is a set of sign patterns that have some signs in common; it is closed once its lower bound shows that nothing " +
+  "in it is better.";
+const START =
+  "Each start descends to a model that no change of a single sign improves; the bound is that of all sign patterns together.";
+const TRIED =
+  "More than the nodes counted above: where the search tries both signs of a group, it may close one of the two halves " +
+  "at once, without a visit of its own.";
 const NO_COURSE = "Best model and bound met at once, or their course was not recorded: there is none to draw.";
 
+// The options of a fit, where the name does not say what it is.
+const MEANS = {
+  backend: "what solved the subproblems",
+  certificate: "where the proof was written",
+  eta: "strength of the penalty on the effects of the groups",
+  executor: "what else explored the tree",
+  fit_intercept: "whether the model has an intercept",
+  gap_tol: "the gap at which the search may end",
+  method: "bnb is branch and bound",
+  n_jobs: "threads",
+  penalize_intercept: "whether the penalty holds for the intercept, too",
+  penalty: "l2 squares the effects, l1 takes their size",
+  presolve: "whether signs were settled before the search",
+  random_state: "seed of what is drawn at random",
+  ridge: "weight of the squares of all coefficients",
+  sample_weight: "weights of the rows",
+  signs: "signs known beforehand",
+  time_limit: "seconds for the search",
+  ungrouped: "what becomes of columns in no group",
+};
+
 function pairs(items) {
-  const entries = items.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, make("bdi", {}, value))]);
+  const entries = items.flatMap(([name, value, words]) => [
+    make("dt", {}, named(name)),
+    make("dd", {}, make("bdi", {}, value), words ? make("small", {}, words) : null),
+  ]);
   return make("dl", { class: "plain" }, entries);
+}
+
+function closingTable(closing) {
+  const line = ([words, n], i) =>
+    make(
+      "tr",
+      { class: i === closing.length - 1 ? "sum" : null },
+      make("th", { scope: "row" }, words),
+      make("td", {}, whole(n)),
+    );
+  return make("table", { id: "closing", class: "narrow" }, make("tbody", {}, closing.map(line)));
 }
 
 function searchSection(section) {
   const { states, replayed, counts } = figures.search;
-  const { nodes, seconds, objective, lower_bound: bound, gap } = figures.fit;
+  const { nodes, starts, seconds, objective, lower_bound: bound, gap } = figures.fit;
+  const work = starts ? count(starts, "start") : count(nodes, "node");
   const outcome = figures.proof.exact_fit
     ? "the data are fitted exactly (up to rounding)"
     : `best objective ${number(objective, 8)}, proven lower bound ${number(bound, 8)}, gap ${percent(gap)}`;
-  section.append(make("p", { class: "note" }, `${count(nodes, "node")} in ${number(seconds, 3)} s; ${outcome}.`));
+  section.append(make("p", { class: "note" }, `${work} in ${number(seconds, 3)} s; ${outcome}. ${starts ? START : NODE}`));
   if (states.length) {
     const describe = (i) => {
       const [visited, time, best, lower] = states[i];
@@ -31,13 +75,19 @@ function searchSection(section) {
   const cut =
     replayed < states.length ? ` Its first ${count(replayed, "node")} are shown, then where the search ended.` : "";
   if (states.length && replayed) section.append(remark(REPLAYED + cut));
+  const { closing } = figures.search;
+  if (closing.length) section.append(make("h3", {}, "What became of the nodes"), closingTable(closing));
+  if (closing.length && closing.at(-1)[1] !== nodes) section.append(remark(TRIED));
   if (counts.length)
-    section.append(make("h3", {}, "How the tree was closed"), pairs(counts.map(([name, n]) => [name, whole(n)])));
+    section.append(make("h3", {}, "Which bounds did it"), pairs(counts.map(([name, n]) => [name, whole(n)])));
 }
 
 function settingsSection(section) {
   const half = (title, items) => make("div", {}, make("h3", {}, title), pairs(items));
   section.append(
-    make("div", { class: "pair" }, half("Settings of the fit", figures.settings), half("Versions", figures.versions)),
+    make("div", { class: "pair" }, half(
+      "Settings of the fit",
+      figures.settings.map(([name, value]) => [name, value, MEANS[name]]),
+    ), half("Versions", figures.versions)),
   );
 }

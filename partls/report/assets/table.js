@@ -68,7 +68,7 @@ function tableSection(section) {
   limited(section, sample && ` Shown is ${sample}.`);
   limited(section, figures.fit.n_groups > PARTS && ` The ${PARTS} groups with the largest shares have a column.`);
   section.append(
-    make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Rows of the data" }, table),
+    ...scrolling(table, "Rows of the data"),
     make("div", { class: "pager" }, previous, next, place),
   );
   selection.watchers.push(draw);
