@@ -25,7 +25,8 @@ from pyarrow import parquet
 import formulations.rows.blocks
 import partls
 from partls import InvalidInput, Status, WorkersLost
-from partls.parallel import remote_pool
+from partls.cli import training_data
+from partls.parallel import dask_cluster, remote_pool
 from partls.search import dispatch, node_bound
 from tests.families import FAMILIES, correlated
 from tests.test_cli import FIT, document, folder, houses, message  # noqa: F401 -- a fixture
@@ -270,6 +271,21 @@ def test_after_a_lost_scheduler_the_checkpoint_goes_on(tmp_path: Path, small_tas
     assert result.status is Status.OPTIMAL
     assert result.n_nodes >= close.done[0]  # type: ignore[attr-defined]
     assert fingerprint(result)[0] == alone()[0]
+
+
+def test_that_all_workers_are_gone_is_said_at_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, small_tasks: None,  # noqa: F811
+) -> None:
+    monkeypatch.setattr(dask_cluster, "_PATIENCE", 1.0)
+    with new_cluster() as cluster, Client(cluster) as client:
+        leave = once(lambda: cluster.scale(0))
+        with pytest.raises(WorkersLost, match=r"has had no workers for 1 s: start some and run again; with checkpoint"):
+            solved(executor=client, progress=leave)
+        assert len([told for told in caplog.messages if "has no workers: waiting 1 s for one to come" in told]) == 1
+        with pytest.raises(WorkersLost, match="has had no workers"):  # there were none to begin with
+            solved(executor=client)
+        with pytest.raises(WorkersLost, match="has had no workers"):
+            training_data._result(client.submit(abs, -1), client)
 
 
 # The command line

@@ -114,12 +114,24 @@ def fold_on_cluster(table: Table, preparation: Preparation, client: Any) -> Trai
     futures = client.map(_fold_piece, pieces, first_rows, preparation=preparation, pure=False)
     while len(futures) > 1:  # joined in a tree, on the workers too
         futures = [client.submit(_join, futures[i : i + 8], pure=False) for i in range(0, len(futures), 8)]
-    moments, gaps = futures[0].result()
+    moments, gaps = _result(futures[0], client)
     preparation.refuse(table.path, gaps)
     rows = moments.rows()
     return TrainingData(
         rows.X, rows.y, rows.sample_weight, preparation.columns, rows.n_rows, gaps.n_dropped, folded=True
     )
+
+
+def _result(future: Any, client: Any) -> Any:
+    """Return the result of a future; raise ``WorkersLost`` where the cluster has no workers to compute it."""
+    from partls.parallel.dask_cluster import Workers
+
+    workers = Workers(client)
+    while True:
+        try:
+            return future.result(timeout=1.0)
+        except TimeoutError:
+            workers.are_there()
 
 
 def _fold_piece(piece: Table, first_row: int, preparation: Preparation) -> tuple[Moments, Gaps]:

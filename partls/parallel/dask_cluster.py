@@ -5,6 +5,7 @@ A worker that dies costs its bundles, which the scheduler gives to another; a wo
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Mapping
 from concurrent.futures import CancelledError
@@ -19,8 +20,45 @@ from partls.explore.explorers import SearchProblem
 from partls.parallel.remote_pool import Bundle, RemotePool
 from partls.parallel.remote_worker import WorkRequest, WorkResult, refuse_versions, run_request
 
+logger = logging.getLogger("partls")
 _COUNT_EVERY = 5.0  # seconds between looks at how many workers there are
+_LOOK_EVERY, _PATIENCE = 1.0, 15.0  # seconds between looks whether there is one, and until none is expected any more
 _ATTEMPTS = 3  # for a bundle whose workers die, beyond those of Dask itself
+
+
+class Workers:
+    """Whether a cluster has workers: that it has none is said at once, and believed when none comes for a while."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._looked, self._gone_since = -inf, inf
+
+    def are_there(self) -> bool:
+        """Return whether there is a worker; raise ``WorkersLost`` when there has been none for long."""
+        now = time.perf_counter()
+        if now > self._looked + _LOOK_EVERY:
+            self._looked = now
+            with suppress(OSError, CancelledError):  # what is wrong with the scheduler shows when work is sent
+                self._note(bool(self._client.nthreads()), now)
+        return self._gone_since == inf
+
+    def wait(self) -> None:
+        """Return when there is a worker."""
+        while not self.are_there():
+            time.sleep(_LOOK_EVERY / 4)
+
+    def _note(self, found: bool, now: float) -> None:
+        where = f"the Dask cluster at {_address(self._client)}"
+        if found:
+            self._gone_since = inf
+        elif self._gone_since == inf:
+            self._gone_since = now
+            logger.warning(f"{where} has no workers: waiting {_PATIENCE:.0f} s for one to come")
+        elif now > self._gone_since + _PATIENCE:
+            raise WorkersLost(
+                f"{where} has had no workers for {_PATIENCE:.0f} s: start some and run again; with checkpoint=... a "
+                "search goes on from where it was"
+            )
 
 
 class DaskPool(RemotePool):
@@ -32,6 +70,8 @@ class DaskPool(RemotePool):
             raise InvalidInput("executor is an asynchronous client: give one made without asynchronous=True")
         self._client = client
         self._n_workers, self._counted = 1, -inf
+        self._workers = Workers(client)
+        self._workers.wait()
         try:
             refuse_other_versions(client, self._versions)
             self._scattered = self._scatter()
@@ -65,11 +105,15 @@ class DaskPool(RemotePool):
             result: WorkResult = bundle.future.result()
             return result
         except TimeoutError:
+            self._workers.are_there()
             return None
         except (distributed.KilledWorker, CancelledError) as error:
             if self._client.status != "running" or bundle.attempts > _ATTEMPTS:
                 raise self._lost(error) from error
-            self._send_again(bundle)
+            if self._workers.are_there():
+                self._send_again(bundle)
+            else:
+                time.sleep(min(seconds, _LOOK_EVERY / 4))
             return None
         except OSError as error:
             raise self._lost(error) from error
