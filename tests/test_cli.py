@@ -276,7 +276,7 @@ def test_a_heuristic_proves_nothing_but_its_gap(folder: Path) -> None:
 
 
 def test_a_checkpoint_is_gone_on_from(folder: Path) -> None:
-    fit = (*hard_files(folder), "--checkpoint", "run.ckpt")
+    fit = (*hard_files(folder), "--relaxation", "active-set", "--checkpoint", "run.ckpt")
     first = document(*fit, "--time-limit", "1", code=3)
     second = run(*fit, "--time-limit", "1", "--json")
     told = json.loads(second.stdout)

@@ -83,7 +83,7 @@ class Spelling:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class GroupedData:
     """The rows of DATA, how they were made, and the groups of their columns."""
 
     preparation: Preparation
@@ -113,7 +113,7 @@ class Columns:
     ungrouped: Ungrouped = "error"
 
     def read(self, table: Table, objective: Objective | None = None, *, memory: float, kept_for: str = "",
-             client: Any = None) -> Problem:
+             client: Any = None) -> GroupedData:
         """Return the rows and their groups; what is wrong with these, or their penalties, is told before rows are read.
 
         ``kept_for`` names an option that needs every row: with it, rows that would be folded are refused. With a Dask
@@ -132,7 +132,7 @@ class Columns:
         rows = read(
             table, preparation, memory=memory, standardize=self.standardize, kept_for=kept_for, client=client
         )
-        return Problem(preparation, grouped, rows)
+        return GroupedData(preparation, grouped, rows)
 
 
 def read(

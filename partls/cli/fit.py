@@ -107,7 +107,7 @@ def fit(
         raise typer.Exit(code or NOT_PROVEN)
 
 
-def _fitted(problem: source.Problem, objective: Objective, search: Search, ungrouped: str, executor: Any
+def _fitted(problem: source.GroupedData, objective: Objective, search: Search, ungrouped: str, executor: Any
             ) -> PartLSRegressor:
     """Return the estimator, fitted; that a limit ended the search is told at the end, not as a warning."""
     import numpy as np
@@ -129,7 +129,7 @@ def _fitted(problem: source.Problem, objective: Objective, search: Search, ungro
 
 
 def _write(
-    model: PartLSRegressor, problem: source.Problem, output: Output, title: str, target: str, search: Search
+    model: PartLSRegressor, problem: source.GroupedData, output: Output, title: str, target: str, search: Search
 ) -> bool:
     """Write the page and the proof, if they are wanted, and return whether the proof is there.
 

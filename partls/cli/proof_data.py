@@ -10,7 +10,7 @@ from typing import Annotated, Any, Self
 from formulations.errors import InvalidInput, listing
 from formulations.partition import Partition
 from partls.cli import data_options as source
-from partls.cli.data_options import Problem, read
+from partls.cli.data_options import GroupedData, read
 from partls.cli.grouping import GroupsFile
 from partls.cli.preparation import Preparation
 from partls.cli.preparation_file import as_document, from_document, names, text
@@ -58,7 +58,7 @@ class ProofData:
     groups: Mapping[str, Sequence[str]]
 
     @classmethod
-    def of(cls, problem: Problem) -> Self:
+    def of(cls, problem: GroupedData) -> Self:
         """Return what the proof of a fit is to say."""
         return cls(problem.preparation, problem.rows.scale is not None, problem.partition.to_dict())
 
@@ -77,7 +77,7 @@ class ProofData:
         groups = {name: list(members) for name, members in self.groups.items()}
         return {**as_document(self.preparation, standardized=self.standardized), "groups": groups}
 
-    def problem(self, table: Table, *, memory: float) -> Problem:
+    def problem(self, table: Table, *, memory: float) -> GroupedData:
         """Return the problem that the table holds."""
         preparation = self.preparation
         wanted = [*filter(None, (preparation.target, preparation.weights)), *preparation.features]
@@ -87,7 +87,7 @@ class ProofData:
             columns=preparation.columns, ungrouped="free",
         )
         rows = read(table, preparation, memory=memory, standardize=self.standardized, kept_for="partls verify")
-        return Problem(preparation, partition, rows)
+        return GroupedData(preparation, partition, rows)
 
     def check(self, given: GivenColumns, table: Table) -> None:
         """Refuse options that disagree with the proof, by name."""
