@@ -23,7 +23,7 @@ def alternating(**settings) -> Run:
 
 def cases(quick: bool = False) -> list[Case]:
     """Return the cases of the study; the quick ones are fewer and take a few seconds."""
-    full = [_speed_case(), *_quality_cases(), *_strategy_cases(), *_budget_cases()]
+    full = [_speed_case(), *_quality_cases(), *_bilinear_cases(), *_strategy_cases(), *_budget_cases()]
     if not quick:
         return full
     kept = {case.key: case for case in full}
@@ -48,6 +48,11 @@ def _quality_cases() -> list[Case]:
     runs += [alternating(n_starts=n, starts="mixed", polish="flips") for n in POLISHED_STARTS]
     runs += [Run("reference_alternating", {"n_starts": 4}), BNB]
     return [_case(key, shape, *runs, seeds=20) for key, shape in SMALL.items()]
+
+
+def _bilinear_cases() -> list[Case]:
+    runs = [Run(method, {"n_starts": n}) for n in (1, 4, 16) for method in ("bilinear_nlp", "alternating")]
+    return [_case(key.replace("small", "bilinear"), shape, *runs, BNB, seeds=20) for key, shape in SMALL.items()]
 
 
 def _strategy_cases() -> list[Case]:
