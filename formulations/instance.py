@@ -165,7 +165,7 @@ class Instance:
 
     @property
     def weights(self) -> Floats:
-        """The weight of each row of X: one where none was given."""
+        """The weight of each row of X; one if none was given."""
         return np.ones(len(self.y)) if self.sample_weight is None else self.sample_weight
 
     def require_rows(self, what: str, remedy: str) -> None:

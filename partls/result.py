@@ -230,17 +230,17 @@ class Result(ShownAsText):
 
     @property
     def alpha(self) -> Floats:
-        """The share of each feature in its group: nonnegative, summing to one in each group; zero for free columns."""
+        """The share of each feature in its group, >= 0; shares of a group sum to one, and free columns have zero."""
         return self._parts[0]
 
     @property
     def beta(self) -> Floats:
-        """The effect of each group: the sum of its coefficients. Positive if the group raises the prediction."""
+        """The effect of each group, which is the sum of its coefficients; positive if the group raises the prediction."""
         return self._parts[1]
 
     @property
     def signs(self) -> NDArray[np.int8]:
-        """The sign of each group: +1, -1, or 0 for a group whose coefficients are all zero."""
+        """The sign of each group; +1, -1, or 0 for a group whose coefficients are all zero."""
         return np.sign(self.beta).astype(np.int8)
 
     @property
@@ -255,7 +255,7 @@ class Result(ShownAsText):
 
     @cached_property
     def ambiguities(self) -> Ambiguities:
-        """What the data cannot tell: arbitrary and tied signs, coefficients that are not unique, empty columns."""
+        """Arbitrary and tied signs, coefficients that are not unique, empty columns; what the data do not determine."""
         return interpreted_first(
             lambda: ambiguities_of(self.instance, self.coef, self.intercept, self.given_signs, self.rounded),
             small=is_small(self.instance),
@@ -268,7 +268,7 @@ class Result(ShownAsText):
 
     @property
     def told_gap(self) -> str:
-        """The gap in words: relative to the objective, or to the target where it counts as zero beside that only."""
+        """The gap in words, relative to the objective, or to the target where it is zero only beside the target."""
         missing = self.objective - self.lower_bound
         if self.gap == 0 and missing > OPTIMAL_GAP * self.objective:
             return f"gap {missing / target_size(self.instance):.0e} of ||y||^2"

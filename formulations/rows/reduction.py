@@ -105,7 +105,7 @@ class Reduction:
 
     @property
     def n_own_groups(self) -> int:
-        """Number of groups of the partition: one fewer if an L1-penalised intercept is a group of its own."""
+        """Number of groups of the partition, one fewer than ``n_groups`` if an L1-penalised intercept is a group."""
         return self.problem.n_groups
 
     def objective(self, v: Floats) -> float:

@@ -73,7 +73,7 @@ class SweepRow:
 
     @property
     def total_seconds(self) -> float:
-        """Preparation and one bound: what the first bound costs."""
+        """Seconds of preparation and one bound."""
         return self.seconds + self.prepare_seconds
 
     @property

@@ -80,7 +80,7 @@ class Policy:
 
     @cached_property
     def leaves(self) -> dict[str, Relaxation]:
-        """The members, and those of nested policies, by label: the name, numbered where another member has it, too."""
+        """The members, and those of nested policies, by name; equal names are numbered."""
         found: dict[str, Relaxation] = {}
         for member in leaves_of(self):
             if not any(member is known or member == known for known in found.values()):
