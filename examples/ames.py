@@ -2,9 +2,10 @@
 
     python examples/ames.py train.csv P.csv [folder for the pictures]
 
-``train.csv`` comes from Kaggle's competition "House Prices: Advanced Regression Techniques", ``P.csv`` is the paper's
+``train.csv`` comes from Kaggle's competition "House Prices: Advanced Regression Techniques", ``P.csv`` is the authors'
 published table of groups. Qualities become numbers in their natural order, other words become one-hot codes,
-missing measurements become means; eta is 10 and the intercept is penalised like a group, as in the paper.
+missing measurements become means; eta is 10 and the intercept is penalised like a group, as in
+Esposito, Cerrato and Locatelli (2024), section 5.2.
 
 Why the effects differ from the published picture: one-hot encoding takes a column from its place and appends its
 codes at the end, and the published analysis then paired the rows of the table of groups with the columns *by

@@ -127,7 +127,7 @@ class Instance:
         eta = f"{self.eta:g}" if isinstance(self.eta, float) else "by group"
         penalty = f", eta={eta} ({self.penalty})" if self.strengths.any_eta else ""
         penalty += f", ridge={self.ridge:g}" if self.ridge else ""
-        folded = "" if self.folded_from is None else f" folded into {len(self.y):,}"
+        folded = "" if self.folded_from is None else f" compressed to {len(self.y):,}"
         sizes = counted(self.n_rows, "row") + folded, counted(self.n_columns, "column"), counted(self.n_groups, "group")
         return f"Instance({', '.join(sizes)}{penalty})"
 
@@ -171,7 +171,7 @@ class Instance:
     def require_rows(self, what: str, remedy: str) -> None:
         """Refuse what needs the rows of the data, if they have been folded, and say what to do."""
         if self.folded_from is not None:
-            folded = f"the model was fitted to {self.n_rows:,} rows folded into {len(self.y):,}"
+            folded = f"the model was fitted to {self.n_rows:,} rows compressed to {len(self.y):,}"
             raise InvalidInput(f"{what} needs the rows, and {folded}: {remedy}")
 
     def residual(self, coef: Any, intercept: float = 0.0) -> Floats:

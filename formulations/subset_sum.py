@@ -40,8 +40,8 @@ def subset_sum(numbers: Sequence[int], rho: float = 1.0) -> Instance:
 
     Notes
     -----
-    The target is ``+s_k``, as the problem above requires. The data listed in the article have ``-s_k``: its mirror
-    image, which has the same optimum with all coefficients negated.
+    The target is ``+s_k``, as the problem above requires. The data listed in section 4 of the article have ``-s_k``:
+    the mirror image, which has the same optimum with all coefficients negated.
 
     Examples
     --------

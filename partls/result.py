@@ -235,7 +235,7 @@ class Result(ShownAsText):
 
     @property
     def beta(self) -> Floats:
-        """The effect of each group, which is the sum of its coefficients; positive if the group raises the prediction."""
+        """The effect of each group, the sum of its coefficients; positive if the group raises the prediction."""
         return self._parts[1]
 
     @property

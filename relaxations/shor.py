@@ -1,4 +1,4 @@
-"""The Shor SDP as a safe bound, and the form that the paper prints, which has no minimum."""
+"""The Shor SDP as a safe bound, and the unbounded form that Esposito, Cerrato and Locatelli (2024) print."""
 
 from __future__ import annotations
 

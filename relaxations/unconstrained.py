@@ -1,4 +1,4 @@
-"""The paper's cheap bound, through CVXPY: the constraints of undecided groups are dropped, decided signs are kept."""
+"""The cheap bound of Esposito, Cerrato and Locatelli (2024), section 3.4, through CVXPY: undecided groups are free."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tall data are folded where they lie, large trees survive what happens to clusters: here one of two processes."""
+"""Tall data are compressed on the workers, and large trees survive faults of a cluster: here one of two processes."""
 
 from __future__ import annotations
 

@@ -262,7 +262,7 @@ ASKED: dict[str, tuple[Ask, Callable[[Any, int], None]]] = {
     "report, rows given": (lambda m, k, d, p: the_page(m, p, output=k, **again(d)), page_is_right),
 }  # type: ignore[dict-item]
 
-FIT_AGAIN, ROWS_AGAIN = "holds no training data: fit it again", "200 rows folded into"
+FIT_AGAIN, ROWS_AGAIN = "holds no training data: fit it again", "200 rows compressed to"
 IN_MEMORY_ONLY = "give X and y in memory"
 RIGHT = ""
 
@@ -338,7 +338,7 @@ def test_every_cell_of_the_matrix(asked, source, n_targets, state, model_of, fol
     ask, is_right = ASKED[asked]
     if asked.endswith("rows given"):
         if by_hand:
-            expected = "X holds folded rows: give the rows of the data" if "boot" in asked else IN_MEMORY_ONLY
+            expected = "X holds compressed rows: give the rows of the data" if "boot" in asked else IN_MEMORY_ONLY
         elif asked.startswith("report") and source in IN_BLOCKS:
             expected = IN_MEMORY_ONLY
     if expected:
@@ -424,7 +424,7 @@ def test_five_thousand_rows_in_blocks_vary_as_in_memory():
     labels = [j // 3 for j in range(12)]
     blocks = {"X": da.from_array(tall, chunks=(700, 12)), "y": da.from_array(y, chunks=700)}
     folded = PartLSRegressor(labels, random_state=0).fit(**blocks)
-    with pytest.raises(InvalidInput, match="5,000 rows folded into 27: pass X and y again"):
+    with pytest.raises(InvalidInput, match="5,000 rows compressed to 27: pass X and y again"):
         folded.bootstrap()
     memory = PartLSRegressor(labels, random_state=0).fit(tall, y).bootstrap(200).to_pandas()["deviation"]
     np.testing.assert_allclose(folded.bootstrap(200, **blocks).to_pandas()["deviation"], memory, rtol=0.25)
@@ -508,7 +508,7 @@ def test_an_instance_knows_how_many_rows_it_stands_for(source, folder):
     data, y, weights = given(source, 1, folder)
     instance = Instance(data, y, LABELS, eta=ETA, sample_weight=weights)
     assert (instance.n_rows, instance.folded_from, len(instance.y)) == (N, N, 13)
-    assert repr(instance) == "Instance(200 rows folded into 13, 5 columns, 3 groups, eta=3 (l2))"
+    assert repr(instance) == "Instance(200 rows compressed to 13, 5 columns, 3 groups, eta=3 (l2))"
     kept = (instance.replace(eta=1.0), instance.replace(y=instance.y), compact(instance.replace(eta=0.0)),
             pickle.loads(pickle.dumps(instance)))
     assert [one.n_rows for one in kept] == [N] * 4

@@ -1,6 +1,6 @@
-"""The synthetic data of the paper's table of computing times.
+"""The synthetic data of the table of computing times of Esposito, Cerrato and Locatelli (2024), section 5.1.
 
-The paper gives: the entries of X in [-10, 10], noise in [-50, 50] added to ``X w_ref``, random sets of columns.
+The article gives the entries of X in [-10, 10], noise in [-50, 50] added to ``X w_ref``, random sets of columns.
 It does not give the distribution of w_ref; here it is uniform in [-10, 10]. Each column goes to a set drawn
 uniformly, after one column for each set.
 """

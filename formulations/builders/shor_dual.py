@@ -8,8 +8,8 @@ least t for every v exactly if
     ``[ z'z + rest - t    -(R'z)' - (s lambda - u)'/2 ]``
     ``[ .                  R'R - N                    ]``   is positive semidefinite.
 
-This is the dual of the lift of Shor (1987) that Esposito, Cerrato and Locatelli (2024) state in their section on branch
-and bound (equation quadform2), with A psd as a whole.
+This is the dual of the lift of Shor (1987) that Esposito, Cerrato and Locatelli (2024) state in section 3.4, equation
+(9), with A psd as a whole.
 """
 
 from __future__ import annotations

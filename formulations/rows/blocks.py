@@ -1,4 +1,4 @@
-"""Rows that lie in blocks on many machines, as Dask's arrays and frames, folded where they lie.
+"""Rows that lie in blocks on many machines, as Dask's arrays and frames, compressed where they are stored.
 
 Each block becomes its moments (weight, mean, triangular factor of the scatter) on the worker that holds it. Moments are
 joined in a tree, so that (M + 1)^2 numbers reach the caller however many rows there are.
@@ -67,7 +67,7 @@ def fold_blocks(X: Any, y: Any, sample_weight: Any = None) -> EquivalentRows:
     """
     if isinstance(X, EquivalentRows):
         if y is not None or sample_weight is not None:
-            raise InvalidInput("folded rows hold their target and weights: give None for y and sample_weight")
+            raise InvalidInput("compressed rows hold their target and weights: give None for y and sample_weight")
         return X
     rows = RowBlocks.of(X, y, sample_weight)
     total: _Folded = in_tree(_fold_block, _join, rows.blocks)

@@ -50,7 +50,7 @@ Ungrouped = Annotated[
                       help="Refuse columns in no group, or leave their signs free.")
 ]
 Memory = Annotated[
-    float, typer.Option(metavar="MIB", help="Rows are kept up to this size; larger data are folded as they are read.")
+    float, typer.Option(metavar="MIB", help="Memory for rows; larger data are compressed while they are read.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one machine-readable document and nothing else.")]
 

@@ -1,4 +1,4 @@
-"""The folds of a cross-validation: rows to fit and rows held out, in memory or folded where they lie."""
+"""The splits of a cross-validation: rows to fit and rows held out, in memory or compressed on their workers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def folds_in_blocks(X: Any, y: Any, sample_weight: Any, cv: Any) -> list[Fold]:
     One pass over the blocks folds both parts of all folds. The splitter sees the numbers of the rows alone.
     """
     if isinstance(X, EquivalentRows):
-        raise InvalidInput("cross-validation needs the rows, and X holds folded ones: give the rows of the data")
+        raise InvalidInput("cross-validation needs the rows, and X holds compressed ones: give the rows of the data")
     rows = RowBlocks.of(X, y, sample_weight)
     ends = np.cumsum(block_sizes(rows))
     try:

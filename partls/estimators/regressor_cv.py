@@ -127,8 +127,8 @@ class PartLSRegressorCV(PartLSRegressor):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose eta and ridge by cross-validation and fit all rows; arguments as in ``PartLSRegressor.fit``.
 
-        Rows in blocks are folded where they lie, in one pass for all folds; ``cv`` then splits the numbers of the rows,
-        without seeing X and y.
+        Rows in blocks are compressed on their workers, in one pass for all folds; ``cv`` then splits row numbers
+        and does not see X and y.
         """
         clock = _Clock(time.perf_counter(), nonnegative("time_limit", self.time_limit))
         self._check_certificate(X)

@@ -67,7 +67,7 @@ def _size(instance: Instance) -> float:
 def matched(X: Any, columns: tuple[Any, ...] | None) -> Any:
     """Return X with its columns in the order of the fit, found by name where both have names."""
     if isinstance(X, EquivalentRows):
-        raise InvalidInput("X holds folded rows: give the rows of the data")
+        raise InvalidInput("X holds compressed rows: give the rows of the data")
     names = column_names(X)
     if names is None or columns is None or tuple(names) == columns:
         return X

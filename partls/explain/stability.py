@@ -82,8 +82,8 @@ def bootstrap(result: Result, *, n_resamples: int = 200, X: Any = None, y: Any =
     model found is kept even so.
 
     A result on folded rows needs the rows again: X, y and ``sample_weight`` as they were fitted, in memory, in Dask's
-    blocks or in a Parquet folder. Blocks are drawn from and folded where they lie, several resamples in one pass; the
-    draws then depend on the sizes of the blocks too.
+    blocks or in a Parquet folder. Blocks are drawn from and compressed on their workers, several resamples in one
+    pass; the draws then depend on the sizes of the blocks too.
     """
     from joblib import Parallel, delayed
     from sklearn.utils import check_random_state

@@ -42,7 +42,7 @@ class BranchingRule(Protocol):
 
 @dataclass(frozen=True)
 class MaxViolation:
-    """The paper's rule: the group with the largest nu_k."""
+    """Branch on the group with the largest nu_k: Esposito, Cerrato and Locatelli (2024), Algorithm 3."""
 
     name: str = "max-violation"
     ranking: int = 0

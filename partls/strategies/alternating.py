@@ -58,7 +58,7 @@ class Alternating(Strategy):
     max_iter: int = option(100, "Most iterations of each start.")
     tol: float = option(1e-9, "Relative decrease of the objective at which a start ends.")
     starts: Any = option(
-        "mixed", 'Where to start: "random" (alpha and beta drawn as in the article), "least-squares" or "relaxation" '
+        "mixed", 'Where to start: "random" (alpha and beta drawn at random), "least-squares" or "relaxation" '
         '(the signs of either, perturbed after the first), a list of these, or "mixed", all of them in turn.',
     )
     halves: str | None = option(

@@ -105,7 +105,7 @@ class Split:
 
 
 class NonnegativeHalves:
-    """The paper's stable form: least squares in beta, nonnegative least squares in alpha without normalisation.
+    """Alternate least squares in beta and nonnegative least squares in alpha without normalisation.
 
     Alpha takes the scale of its group along, so this half is the sign-constrained least squares of the signs of
     beta, solved to the end: a group whose weight is not zero is optimal in both halves at once.

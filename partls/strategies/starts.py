@@ -44,8 +44,9 @@ def kinds_of_start(starts: Any) -> tuple[str, ...]:
 class Starts:
     """Makes start number i from its own seed, the same whatever the others do and whoever asks first.
 
-    "random" is the paper's: alpha uniform (for columns of equal norm), beta normal. "least-squares" gives each group
-    the sign of its sum of unconstrained coefficients; after the first, of a target to which noise is added.
+    "random" is that of Esposito, Cerrato and Locatelli (2024), Algorithm 1: alpha uniform (for columns of equal norm),
+    beta normal. "least-squares" gives each group the sign of its sum of unconstrained coefficients; after the first,
+    of a target to which noise is added.
     "relaxation" rounds the relaxed solution; after the first, of a node in which some signs, drawn at random, are
     decided.
     """
