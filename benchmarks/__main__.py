@@ -103,7 +103,7 @@ def _parser(studies: list[str]) -> argparse.ArgumentParser:
                                      epilog="Original data files are looked for in $PARTLS_DATA.")
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--quick", action="store_true", help="small sizes, under two minutes, writes only to --out")
-    size.add_argument("--full", action="store_true", help="full sizes; a run that was killed goes on where it was")
+    size.add_argument("--full", action="store_true", help="full sizes; a run that was killed resumes")
     size.add_argument("--render", action="store_true", help="pages and pictures again from the tables; runs nothing")
     parser.add_argument("--study", action="append", choices=studies, help="a study (default: all that need no room)")
     parser.add_argument("--cases", help="some cases only, separated by commas; the others' rows are kept")

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 ROOT = Path(__file__).resolve().parents[1]
 NOT_PAGES = {"gallery", "_generated"}  # made by the build
@@ -30,6 +31,7 @@ BLOCK = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 VARYING = re.compile(r"[\d,]+ nodes(,| in) [\d.]+ (µs|ms|s)\b")  # with the machine, or with the search
+WIDTH = "110"  # of the screen that the blocks print to
 FILE = re.compile(r"# (\w+\.py)\n")
 
 
@@ -87,9 +89,10 @@ def run_page(path: Path, folder: Path) -> Iterator[tuple[Block, str]]:
     sys.path.insert(0, str(folder))
     os.chdir(folder)
     try:
-        for block in blocks(path.read_text(encoding="utf-8")):
-            if not block.not_run:
-                yield block, _run(block, path, names)
+        with patch.dict(os.environ, COLUMNS=WIDTH):
+            for block in blocks(path.read_text(encoding="utf-8")):
+                if not block.not_run:
+                    yield block, _run(block, path, names)
     finally:
         os.chdir(before)
         sys.path.remove(str(folder))
@@ -141,7 +144,7 @@ def run_bash(code: str, where: str) -> str:
     """Run commands as the reader would, with this tree's packages and this Python's scripts."""
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     scripts = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "PATH": scripts, "COLUMNS": "110"}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "PATH": scripts, "COLUMNS": WIDTH}
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", code],
         env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300,

@@ -91,7 +91,7 @@ def fit_by_name(X: pd.DataFrame, y: pd.Series, groups: Partition) -> Pipeline:
 
 def fit_by_position(encode: ColumnTransformer, X: pd.DataFrame, y: pd.Series, groups: Partition
                     ) -> tuple[PartLSRegressor, np.ndarray]:
-    """Return the published model, and which of its columns are in a group that is not theirs.
+    """Return the published model, and which of its columns are in the wrong group.
 
     The one-hot codes stand at the end, their groups where the words once stood.
     """
@@ -139,7 +139,7 @@ def main(train: str, table: str, folder: str = ".") -> None:
     published, misplaced = fit_by_position(encode, X, y, groups)
     print(f"\npaired by name:     norm {np.sqrt(model.objective_):.4f}, mean absolute error {error:.2f}")
     print(f"paired by position: norm {np.sqrt(published.objective_):.4f}, as published")
-    print(f"{misplaced.sum()} of {len(misplaced)} columns are then in a group that is not theirs")
+    print(f"{misplaced.sum()} of {len(misplaced)} columns are then in the wrong group")
     draw(model, encoded, y, Path(folder))
 
 

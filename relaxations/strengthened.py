@@ -50,7 +50,7 @@ class StrengthenedRelaxation:
 
 
 class StrengthenedBounder:
-    """The bound as nonnegative least squares: a column of an undecided group stands twice, once for each sign."""
+    """The bound as nonnegative least squares: a column of an undecided group appears once for each sign."""
 
     def __init__(self, reduction: Reduction) -> None:
         self._reduction = reduction

@@ -250,7 +250,7 @@ def test_a_name_that_stands_twice_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "c.json"
     certified(correlated(3), path)
     path.write_text('{"objective":0.0,' + path.read_text()[1:])
-    with pytest.raises(InvalidInput, match="stands twice"):
+    with pytest.raises(InvalidInput, match="duplicate keys"):
         check(correlated(3), path)
 
 

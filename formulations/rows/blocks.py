@@ -26,7 +26,7 @@ _SLICE = 32_768  # rows of a block that are folded at once
 
 
 def in_blocks(X: Any) -> bool:
-    """Return whether X is not the rows themselves: a Dask collection, the path of a Parquet folder, or folded rows."""
+    """Return whether X is a Dask collection, the path of a Parquet folder, or compressed rows."""
     return hasattr(X, "__dask_graph__") or isinstance(X, str | os.PathLike | EquivalentRows)
 
 

@@ -61,7 +61,7 @@ class Search:
     ] = OPTIMAL_GAP
     n_jobs: Jobs = 1
     checkpoint: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keep the state of the search here, and go on from it.")
+        Path | None, typer.Option(metavar="FILE", help="Save the search to this file, and resume from it.")
     ] = None
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Fold and search on a Dask cluster, e.g. tcp://host:8786.")

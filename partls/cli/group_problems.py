@@ -46,7 +46,7 @@ def wrong_kinds(table: Table, columns: Sequence[str], *, encode: str | None) -> 
 def without_group(coded: Preparation, groups: Groups, *, named_target: bool) -> list[str]:
     """Return the columns in no group: those for which a group suggests itself, and one line for all others.
 
-    A text column none of whose codes is in a group is told as one.
+    A text column counts as one column if none of its codes is in a group.
     """
     extent, owner = Extent.of(coded.columns), dict[str, str]()
     for name, members in groups:

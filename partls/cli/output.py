@@ -127,7 +127,7 @@ def group_table(result: Result, *, units: str = "") -> Table:
 
 
 def _share(alpha: float) -> str:
-    """Return a share in percent; one that rounds to nothing is told as small."""
+    """Return a share in percent; one that rounds to nothing is shown as small."""
     return f"{alpha:.0%}" if alpha >= 0.005 else "<1%"
 
 

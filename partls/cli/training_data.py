@@ -51,7 +51,7 @@ class TrainingData:
         return None if self.centre is None or self.scale is None else (self.centre, self.scale)
 
     def given(self) -> tuple[Any, Any, Any]:
-        """Return X, y and weights as ``Instance`` and ``fit`` take them: folded rows know how many they stand for."""
+        """Return X, y and weights as ``Instance`` and ``fit`` take them; compressed rows know the original number."""
         if not self.folded:
             return self.X, self.y, self.sample_weight
         assert self.sample_weight is not None

@@ -21,7 +21,7 @@ class CheckedRowsMixin:
     """An estimator that refuses what is no number by row and column, and pairs columns by name."""
 
     def _validated(self, X: Any, y: Any) -> tuple[Any, Floats]:
-        """Return X and y as numbers, column names noted; what is wrong with a frame is told by row and column."""
+        """Return X and y as numbers, column names noted; messages name the row and column of a frame."""
         with _explained(X=X, y=y):
             X_checked, y = validate_data(
                 self, X, y, accept_sparse="csr", dtype=np.float64, multi_output=True, y_numeric=True
@@ -54,7 +54,7 @@ class CheckedRowsMixin:
 
 @contextmanager
 def _explained(**given: Any) -> Iterator[None]:
-    """Refuse what is no number before scikit-learn converts it; what it refuses then is told by row and column."""
+    """Refuse what is no number before scikit-learn converts it; messages then name the row and column."""
     for name, values in given.items():
         refuse_other_kinds(values, name, column_names(values))
     try:

@@ -41,7 +41,7 @@ def folds_in_memory(instance: Instance, y: Floats, cv: Any) -> list[Fold]:
 
 
 def folds_in_blocks(X: Any, y: Any, sample_weight: Any, cv: Any) -> list[Fold]:
-    """Return the folds of a Dask collection or a Parquet folder: their squared errors are those of folded rows.
+    """Return the folds of a Dask collection or a Parquet folder: their squared errors are those of compressed rows.
 
     One pass over the blocks folds both parts of all folds. The splitter sees the numbers of the rows alone.
     """

@@ -1,4 +1,4 @@
-"""The rows of a fit, given again: for what cannot be told from folded rows, or from a model that was loaded."""
+"""The rows of a fit, given again: for what compressed rows or a loaded model cannot provide."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SAME_DATA = 1e-6  # relative difference of the objective at which data are not 
 def on_rows(result: Result, X: Any, y: Any, sample_weight: Any, *, call: str) -> Result:
     """Return the result on its own rows or, with X and y, on the rows that they give again.
 
-    Folded rows alone are refused; ``call`` is the function that needs the rows, as the message shows it.
+    Compressed rows alone are refused; ``call`` is the function that needs the rows, as the message shows it.
     """
     refuse_halves(X, y, sample_weight, call)
     if X is None:
@@ -40,7 +40,7 @@ def on_rows(result: Result, X: Any, y: Any, sample_weight: Any, *, call: str) ->
 
 
 def refuse_halves(X: Any, y: Any, sample_weight: Any, call: str) -> None:
-    """Refuse X without y, or y and weights without X; folded rows are told elsewhere that they are not the rows."""
+    """Refuse X without y, or y and weights without X; compressed rows are refused elsewhere."""
     if (X is None and (y is not None or sample_weight is not None)) or (
         X is not None and y is None and not isinstance(X, EquivalentRows)
     ):

@@ -81,9 +81,9 @@ def bootstrap(result: Result, *, n_resamples: int = 200, X: Any = None, y: Any =
     further resample is begun, and those not yet refitted to proven optimality are left out; of the first one, the best
     model found is kept even so.
 
-    A result on folded rows needs the rows again: X, y and ``sample_weight`` as they were fitted, in memory, in Dask's
-    blocks or in a Parquet folder. Blocks are drawn from and compressed on their workers, several resamples in one
-    pass; the draws then depend on the sizes of the blocks too.
+    A result on compressed rows needs the rows again: X, y and ``sample_weight`` as they were fitted, in memory, in
+    Dask's blocks or in a Parquet folder. Blocks are drawn from and compressed on their workers, several resamples in
+    one pass; the draws then depend on the sizes of the blocks too.
     """
     from joblib import Parallel, delayed
     from sklearn.utils import check_random_state

@@ -143,7 +143,7 @@ class DaskPool(RemotePool):
         told = str(error).partition("\n")[0] or type(error).__name__
         return WorkersLost(
             f"the Dask cluster at {_address(self._client)} is gone or refuses work ({told}); with checkpoint=... the "
-            "search goes on from where it was, on this machine or another cluster"
+            "search resumes, on this machine or another cluster"
         )
 
 

@@ -70,5 +70,5 @@ class lost_workers:  # noqa: N801 -- reads as what it turns errors into
         if closed or isinstance(error, BrokenExecutor | CancelledError):
             told = str(error).partition("\n")[0] or type(error).__name__
             raise WorkersLost(
-                f"the executor failed ({told}); with checkpoint=... the search goes on from where it was"
+                f"the executor failed ({told}); with checkpoint=... the search resumes"
             ) from error

@@ -36,7 +36,7 @@ def write_report(
     Parameters
     ----------
     model : PartLSRegressor or Result
-        A fitted model. Of one that was fitted to folded rows, or loaded from a file, the rows must be given again.
+        A fitted model. For a model that was fitted to compressed rows, or loaded from a file, give the rows again.
     path
         The HTML file to write; one of this name is replaced.
     title, target : str
@@ -45,8 +45,8 @@ def write_report(
         The share of the optimum within which sign patterns are listed as near ties.
     time_limit : float, optional
         Seconds for the certainty of the signs and for the course of the search; None is no limit. What is not exact by
-        then is marked, and the price of the constraint, which takes as many searches again, is left out. Both are where
-        the limit is hopeless.
+        then is marked, and the price of the constraint, which takes as many searches again, is left out. A limit that is
+        far too short leaves out both.
     history : sequence of SearchState, optional
         The course of the search, for a ``Result``; a fitted ``PartLSRegressor`` remembers its own.
     output : int, optional

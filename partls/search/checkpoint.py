@@ -1,4 +1,4 @@
-"""Checkpoints: the open subtrees and the incumbent of a search, written so that a killed run goes on where it was.
+"""Checkpoints: the open subtrees and the incumbent of a search, written so that a killed run can resume.
 
 A file is JSON with a SHA-256 of its content and of the data it belongs to. It is replaced in one step, so that a crash
 leaves the previous one, and of two runs that share a path by mistake the last to write; it is parsed and checked, never

@@ -77,7 +77,7 @@ class BranchAndBound(Strategy):
         'concurrent.futures, or "loky" (n_jobs processes). Tree and answer do not depend on it.',
     )
     checkpoint: Any = option(
-        None, "File that keeps the state of the search. If it exists, the search goes on from there, and counts and "
+        None, "File that keeps the state of the search. If it exists, the search resumes from it, and counts and "
         "node_limit go on too.", refusal='checkpoint is for branch and bound: use method="bnb" and keep="best"',
     )
     checkpoint_interval: float = option(10.0, "Seconds between two writes of the checkpoint.")

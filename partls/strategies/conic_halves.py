@@ -1,6 +1,6 @@
 """The halves of PartLS as the builders state them, solved by a solver of CVXPY.
 
-Slower than the compiled halves by orders of magnitude, and the same mathematics: a law holds the two equal.
+Slower than the compiled halves by orders of magnitude, and the same mathematics: a test compares the two.
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ def _load(path: Path) -> Any:
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            raise ValueError("a name stands twice")
+            raise ValueError("duplicate keys")
         return found
 
     try:

@@ -49,7 +49,7 @@ class Problem:
     def identity(self) -> dict[str, Any]:
         """Return what tells this problem from others.
 
-        One eta for everything that is penalised, and no ridge, are told as version 2 told them: a problem has one
+        One eta for everything that is penalised, and no ridge, are written as in version 2: a problem has one
         digest, whichever version asks for it.
         """
         stated = vars(self)

@@ -20,7 +20,7 @@ class Compared:
     depth, nodes
         Number of decided groups, and over how many nodes of that depth the numbers are means.
     bound, estimate
-        The certified bound and the solver's own number. A relaxation that proves nothing has the bound -inf.
+        The certified bound and the solver's value. A relaxation that proves nothing has the bound -inf.
     gap_closed
         ``(bound - floor) / (reference - floor)``, with floor the unconstrained optimum of the instance, and the optimum
         or the best known solution of the node as reference. A bound that failed closes nothing, 0; NaN where the two

@@ -46,7 +46,7 @@ class Gap:
         return share_of(value, self.floor.value, self.reference.value) if isfinite(value) else 0.0
 
     def estimated(self, bound: Bound) -> float:
-        """Return the share that the solver's own number would close; NaN if it has none."""
+        """Return the share that the solver's value would close; NaN if it has none."""
         return self.closed(bound.estimate) if isfinite(bound.estimate) else nan
 
     def refutes(self, value: float) -> bool:

@@ -82,7 +82,7 @@ class Comparison(ResultTable):
                 "that drop the constraints of undecided groups start there and rise as the search decides signs"
             )
         if any(row.is_unproven for row in self.rows):
-            told += '. "unproven": the share that the solver\'s own number would close, without a proof'
+            told += '. "unproven": the share that the solver\'s value would close, without a proof'
         return told
 
     def plot(self, ax: Axes | None = None) -> Axes:

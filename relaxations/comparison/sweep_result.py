@@ -147,7 +147,7 @@ class Sweep:
         against = Counter({row.factors: row.measured_against for row in self.rows if row.measured_against}.values())
         told = "gap measured against: " + "; ".join(f"{words} ({count})" for words, count in against.most_common())
         if any(row.is_unproven for row in self.rows):
-            told += '. "unproven": shares that the solver\'s own numbers would close'
+            told += '. "unproven": shares that the solver\'s values would close'
         return f"{told}. Ended early: {self.ended}" if self.ended else told
 
     def plot(self, x: str | None = None, *, columns: str | None = None, rows: str | None = None,

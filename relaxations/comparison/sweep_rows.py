@@ -28,7 +28,7 @@ class SweepRow:
     relaxation
         The label of the relaxation.
     bound, estimate
-        The certified bound, -inf if nothing is proved, and the solver's own number.
+        The certified bound, -inf if nothing is proved, and the solver's value.
     floor, reference
         The ends of the gap: the unconstrained optimum; the optimum or the best known solution.
     is_optimum, measured_against
@@ -68,7 +68,7 @@ class SweepRow:
 
     @property
     def estimate_closed(self) -> float:
-        """The share that the solver's own number would close, if it were proved."""
+        """The share that the solver's value would close, if it were proved."""
         return self._closed(self.estimate)
 
     @property
