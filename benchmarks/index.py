@@ -51,8 +51,8 @@ def _head(tables: dict[str, list]) -> str:
     machines = sorted({row["machine"] for rows in tables.values() for row in rows} - {ELSEWHERE})
     text = (
         "Every figure comes from the tables in this folder, and every table from the command under it. The referee "
-        "recomputes each objective from the raw data. `python -m benchmarks --full` makes everything again and "
-        f"resumes if it was killed; `--render` makes pages and pictures from the tables. Machine: {'; '.join(machines)}."
+        "recomputes each objective from the raw data. `python -m benchmarks --full` makes everything again and resumes "
+        f"if it was killed; `--render` makes pages and pictures from the tables. Machine: {'; '.join(machines)}."
     )
     headers = ("study", "runs", "cut by the time limit", "skipped, with a reason", "faults, PartLS", "faults, others")
     return f"# Results\n\n{text}\n\n" + markdown_table(headers, lines)

@@ -45,8 +45,8 @@ def write_report(
         The share of the optimum within which sign patterns are listed as near ties.
     time_limit : float, optional
         Seconds for the certainty of the signs and for the course of the search; None is no limit. What is not exact by
-        then is marked, and the price of the constraint, which takes as many searches again, is left out. A limit that is
-        far too short leaves out both.
+        then is marked, and the price of the constraint, which takes as many searches again, is left out. A limit
+        that is far too short leaves out both.
     history : sequence of SearchState, optional
         The course of the search, for a ``Result``; a fitted ``PartLSRegressor`` remembers its own.
     output : int, optional
