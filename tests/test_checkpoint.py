@@ -1,4 +1,4 @@
-"""A search that is cut short, or killed, goes on from its checkpoint to the same optimum; no other file is accepted."""
+"""A search that is cut short or killed resumes from its checkpoint to the same optimum; no other file is accepted."""
 
 from __future__ import annotations
 

@@ -282,7 +282,7 @@ def test_a_checkpoint_is_gone_on_from(folder: Path) -> None:
     told = json.loads(second.stdout)
     assert told["nodes"] > first["nodes"]
     assert told["lower_bound"] >= first["lower_bound"]
-    assert "the same command goes on from run.ckpt" in second.stderr
+    assert "the same command resumes from run.ckpt" in second.stderr
     assert "belongs to other data" in message(*FIT, "--checkpoint", "run.ckpt")
     folded = (*FIT, "--memory", "0", "--checkpoint", "folded.ckpt")
     assert document(*folded)["nodes"] == document(*folded)["nodes"]  # the rows fold alike

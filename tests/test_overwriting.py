@@ -99,11 +99,11 @@ def test_a_search_that_was_cut_short_says_how_to_go_on(given: tuple[str, ...], a
     cut = (*CHECKPOINT, "--time-limit", "0", *given)
     first = run(*cut)
     if again == "--force":
-        assert (first.exit_code, "the same command with --force goes on from state.json" in first.stderr) == (3, True)
+        assert (first.exit_code, "the same command with --force resumes from state.json" in first.stderr) == (3, True)
         assert run(*cut).exit_code == 2
         assert run(*CHECKPOINT, *given, "--force").exit_code == 0
     else:
-        assert (first.exit_code, "the same command goes on from state.json" in first.stderr) == (3, True)
+        assert (first.exit_code, "the same command resumes from state.json" in first.stderr) == (3, True)
         assert run(*CHECKPOINT).exit_code == 0
 
 

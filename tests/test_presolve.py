@@ -174,7 +174,7 @@ def test_columns_that_others_of_their_group_make_up_for_are_left_out() -> None:
     y = rng.normal(size=200) + 0.2 * Z @ rng.normal(size=80)
     result, plain = partls.solve(X, y, labels), partls.solve(Z, y, groups)
     assert len(result.presolve.redundant) == 40
-    assert str(result.presolve) == "presolve: 40 columns left out, others of the group make up for them"
+    assert str(result.presolve) == "presolve: 40 columns left out, other columns of the group replace them"
     assert result.n_nodes == plain.n_nodes < partls.solve(X, y, labels, presolve=False).n_nodes
     assert result.objective == pytest.approx(plain.objective, rel=1e-12)
     assert result.status is partls.Status.OPTIMAL

@@ -242,7 +242,7 @@ def spoilt(lines: list[str], change: str) -> list[str]:
 @pytest.mark.parametrize(("change", "told"), [
     ("not JSON", "line 3 is not JSON: remove these lines"), ("a field too few", "line 3 lacks or does not know bound"),
     ("a word for a number", "line 3 holds 'much' where there should be a float"),
-    ("twice", "line 3 says again what line 2 says"), ("no header", r"is no file of a sweep \(line 1\)"),
+    ("twice", "line 3 repeats line 2"), ("no header", r"is not a file of a sweep \(line 1\)"),
     ("duplicate keys", "line 3 has duplicate keys"), ("a list", "line 3 is no row of a sweep"),
 ])
 def test_a_bad_line_is_named_and_nothing_is_lost(tmp_path: Path, change: str, told: str) -> None:
@@ -263,7 +263,7 @@ def test_rows_of_another_instance_or_relaxation_are_refused(tmp_path: Path) -> N
         sweep({"a": small(9, seed=1)}, {"bound": "shor"}, resume=file)
     with pytest.raises(InvalidInput, match=r"line 2: 'bound' was ShorRelaxation\(cuts=True.* and is .*cuts=False"):
         sweep({"a": small(9)}, {"bound": ShorRelaxation(cuts=False)}, resume=file)
-    with pytest.raises(InvalidInput, match="is no file to write"):
+    with pytest.raises(InvalidInput, match="cannot be written"):
         sweep({"a": small(9)}, CHEAP, resume=tmp_path / "missing" / "sweep.jsonl")
 
 
@@ -357,7 +357,7 @@ def test_the_plot_has_a_panel_for_each_value_and_no_text_over_another(value: str
 @pytest.mark.parametrize(("call", "told"), [
     (lambda: sweep(small, CHEAP), "grid: give the values of each argument"),
     (lambda: sweep({"a": small(6)}, CHEAP, grid=GRID), "grid is for a function"),
-    (lambda: sweep([small(6)], CHEAP), "instances: Instance is no pair of a key and an instance"),
+    (lambda: sweep([small(6)], CHEAP), "instances: Instance is not a pair of a key and an instance"),
     (lambda: sweep([("a", small(6)), ("a", small(9))], CHEAP), "is given twice"),
     (lambda: sweep([({"M": 6}, small(6)), ({"N": 9}, small(9))], CHEAP), "has other factors than"),
     (lambda: sweep({"a": 3}, CHEAP), "instance instance=a is int: give a formulations.Instance"),

@@ -38,9 +38,9 @@ def compare(
         list[str] | None, typer.Option(metavar="NAME", help="A relaxation; may be repeated [default: all].",
                                        autocompletion=_names)
     ] = None,
-    depth: Annotated[list[int] | None, typer.Option(metavar="N", help="Also with N signs decided at random.")] = None,
+    depth: Annotated[list[int] | None, typer.Option(metavar="N", help="Also bound nodes with N random signs.")] = None,
     time_limit: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="For the optimum, and as many for the relaxations.")
+        float | None, typer.Option(metavar="SECONDS", help="Limit for the optimum, and again for the relaxations.")
     ] = 60.0,
     memory: source.Memory = source.MEMORY,
     as_json: source.AsJson = False,

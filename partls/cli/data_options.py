@@ -62,7 +62,7 @@ class Spelling:
     """How a text file is written."""
 
     delimiter: Annotated[
-        str | None, typer.Option(metavar="CHAR", help="Delimiter of a text file [default: see header].")
+        str | None, typer.Option(metavar="CHAR", help="Delimiter of a text file [default: detected].")
     ] = None
     encoding: Annotated[
         str | None, typer.Option(metavar="NAME", help="Encoding of a text file, such as latin-1.")
@@ -142,7 +142,7 @@ def read(
     if client is None or not table.pieces():
         data = read_rows(table, preparation, memory=memory, kept_for=kept_for)
     elif kept_for:
-        raise InvalidInput(f"{kept_for} needs every row, which --scheduler folds on its workers: leave one of them out")
+        raise InvalidInput(f"{kept_for} needs every row, but --scheduler compresses rows on its workers: leave one out")
     else:
         data = fold_on_cluster(table, preparation, client)
     if data.n_dropped:

@@ -59,7 +59,7 @@ def demo(
         f"audit {'passed' if audit.passed else 'FAILED'} "
         f"(optimality residual {audit.kkt_residual:.1e})"
     )
-    show(f"The report to look at: {page.resolve()}", soft_wrap=True, markup=False)
+    show(f"report written to {page.resolve()}", soft_wrap=True, markup=False)
     if show_page:
         webbrowser.open(page.resolve().as_uri())
 

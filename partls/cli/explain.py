@@ -37,7 +37,7 @@ def explain(
     bootstrap: Annotated[int, typer.Option(metavar="N", help="Refit to N resamples of the rows.")] = 0,
     time_limit: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help="For sign certainty and price together; again for the bootstrap."),
+        typer.Option(metavar="SECONDS", help="Limit for sign certainty and price, and again for the bootstrap."),
     ] = None,
     n_jobs: Jobs = 1,
     memory: source.Memory = source.MEMORY,

@@ -183,7 +183,7 @@ def _tell_unproven(model: PartLSRegressor, output: Output, checkpoint: Path | No
     out = output.out
     saved = f"the best model so far is saved to {out}" if out else "use --out to keep the best model so far"
     forced = " with --force" if any(output.places.values()) and not output.force else ""
-    more = f"; the same command{forced} goes on from {checkpoint}" if checkpoint else ""
+    more = f"; the same command{forced} resumes from {checkpoint}" if checkpoint else ""
     say(f"{model.status_.value}: no model can be more than {model.gap_:.2%} better; {saved}{more}")
 
 

@@ -33,7 +33,7 @@ def _backends() -> list[str]:
     return list(BACKENDS)
 
 
-TimeLimit = Annotated[float | None, typer.Option(metavar="SECONDS", help="Then the best model so far is returned.")]
+TimeLimit = Annotated[float | None, typer.Option(metavar="SECONDS", help="Return the best model found in this time.")]
 Jobs = Annotated[int, typer.Option("--n-jobs", metavar="N", help="Threads; -1 is one per core.")]
 
 
@@ -53,7 +53,7 @@ class Search:
     solver: Annotated[str | None, typer.Option(metavar="NAME", help=help_of(BranchAndBound, "solver"))] = None
     signs: known_signs.Signs = None
     presolve: Annotated[
-        bool, typer.Option(help="Settle before the search what needs none, such as arbitrary signs.")
+        bool, typer.Option(help="Simplify the problem before the search; the optimum stays the same.")
     ] = True
     time_limit: TimeLimit = None
     gap: Annotated[
@@ -64,7 +64,7 @@ class Search:
         Path | None, typer.Option(metavar="FILE", help="Save the search to this file, and resume from it.")
     ] = None
     scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Fold and search on a Dask cluster, e.g. tcp://host:8786.")
+        str | None, typer.Option(metavar="ADDRESS", help="Compress and search on a Dask cluster, e.g. tcp://host:8786.")
     ] = None
 
     def strategy(self) -> Strategy:
@@ -98,7 +98,7 @@ class Output:
     out: Annotated[Path | None, typer.Option(metavar="model.json", help="Save the model.")] = None
     report: Annotated[Path | None, typer.Option(metavar="page.html", help="Write a page to look at and share.")] = None
     certificate: Annotated[
-        Path | None, typer.Option(metavar="proof.json", help="Write a proof for partls verify (takes its time).")
+        Path | None, typer.Option(metavar="proof.json", help="Write a proof for partls verify (slower than the fit).")
     ] = None
     force: Force = False
 

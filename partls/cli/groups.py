@@ -75,7 +75,7 @@ def init(
     force: Force = False,
     as_json: source.AsJson = False,
 ) -> None:
-    """Write a groups file to edit: a draft, for which columns should share a sign is for you to say.
+    """Draft a groups file for you to edit: only you know which columns should share a sign.
 
     For example:
 
@@ -102,7 +102,7 @@ def init(
         say_to_people(f"{_sizes(n_columns, draft.groups)}{left} written to {out}: edit them, then partls fit")
 
 
-@app.command(short_help="Tell everything that is wrong with a groups file.")
+@app.command(short_help="List everything that is wrong with a groups file.")
 @guarded
 @unbundled
 def check(
@@ -115,7 +115,7 @@ def check(
     ungrouped: source.Ungrouped = "error",
     as_json: source.AsJson = False,
 ) -> None:
-    """Tell everything that is wrong with a groups file at once, with suggestions.
+    """List everything that is wrong with a groups file, with suggestions.
 
     Example: partls groups check houses.csv groups.toml --target price
     """

@@ -9,7 +9,7 @@ from pathlib import Path
 from formulations.errors import InvalidInput
 from partls.runtime.atomic_files import is_read_only, is_stream
 
-_STATE = "--checkpoint"  # a search goes on from this file, and keeps it up to date
+_STATE = "--checkpoint"  # a search resumes from this file, and updates it
 _REPLACED = ("--certificate", "--checkpoint")  # their writers would put a file in the place of a device
 
 

@@ -45,7 +45,7 @@ def predict(
         Path | None, typer.Option(metavar="FILE", help="A CSV, Parquet or Feather file [default: CSV on the screen].")
     ] = None,
     keep: Annotated[
-        list[str] | None, typer.Option(metavar="COL", help="Column of DATA to copy beside them; may be repeated.")
+        list[str] | None, typer.Option(metavar="COL", help="Column of DATA to copy to the output; may be repeated.")
     ] = None,
     contributions: Annotated[
         bool, typer.Option("--contributions", help="Add what each group adds to each prediction.")

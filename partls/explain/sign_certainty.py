@@ -79,7 +79,7 @@ class SignCertainty(Report):
         return "\n".join([*map(wrapped, self._heading()), costs, "", self._count() + more, patterns])
 
     def _heading(self) -> list[str]:
-        return [f"{EXACT_FIT}: an increase is no share of its objective", ""] if self.exact_fit else []
+        return [f"{EXACT_FIT}: relative increases are undefined", ""] if self.exact_fit else []
 
     def _count(self) -> str:
         patterns = counted(len(self.near_ties), "sign pattern")

@@ -1,4 +1,4 @@
-"""Redundant columns: those that others of their own group make up for, whatever the sign of the group.
+"""Redundant columns: those that other columns of their group replace, for either sign of the group.
 
 Let column j of group k have ``X_j = sum_i c_i X_i + F u`` with columns i of the same group, all c_i >= 0, and columns F
 without a sign constraint. Claim: some optimum has ``w_j = 0``, so that the column can be left out of the search.
@@ -54,7 +54,7 @@ class Redundant:
 
 
 def redundant_columns(reduction: Reduction) -> Redundant:
-    """Return the columns that others of their group make up for; of columns that are the same, all but the first."""
+    """Return the columns that others of their group replace; of columns that are the same, all but the first."""
     found: list[int] = []
     lost = 0.0
     tall = reduction.problem.n_rows > reduction.n_columns  # else an exact fit, mostly: there is nothing to search

@@ -16,7 +16,7 @@ class Presolve:
     arbitrary
         The groups whose sign is arbitrary: the search did without their constraint, at no cost.
     redundant
-        The columns that were left out: others of their own group make up for them.
+        The columns that were left out: other columns of their group replace them.
     parts
         The groups of each independent part, which was searched on its own; empty if there is one part only.
     """
@@ -36,7 +36,7 @@ class Presolve:
             told.append(f"{counted(n, 'group')} without a search, {'its' if n == 1 else 'their'} sign is arbitrary")
         if n := len(self.redundant):
             them = "it" if n == 1 else "them"
-            told.append(f"{counted(n, 'column')} left out, others of the group make up for {them}")
+            told.append(f"{counted(n, 'column')} left out, other columns of the group replace {them}")
         if self.parts:
             told.append(f"{len(self.parts)} independent parts searched on their own")
         return f"presolve: {'; '.join(told) or 'nothing to settle'}"

@@ -73,12 +73,12 @@ class BranchAndBound(Strategy):
     )
     node_limit: int | None = option(None, "Nodes after which the best solution so far is returned with its bound.")
     executor: Any = option(
-        None, "Who explores large trees instead of threads: a dask.distributed.Client, an executor of "
+        None, "Executor for large trees, instead of threads: a dask.distributed.Client, an executor of "
         'concurrent.futures, or "loky" (n_jobs processes). Tree and answer do not depend on it.',
     )
     checkpoint: Any = option(
         None, "File that keeps the state of the search. If it exists, the search resumes from it, and counts and "
-        "node_limit go on too.", refusal='checkpoint is for branch and bound: use method="bnb" and keep="best"',
+        "node_limit continue, too.", refusal='checkpoint is for branch and bound: use method="bnb" and keep="best"',
     )
     checkpoint_interval: float = option(10.0, "Seconds between two writes of the checkpoint.")
     max_open_nodes: int | None = option(

@@ -25,7 +25,7 @@ def option(default: Any, description: str, *, refusal: str = "") -> Any:
 def backend_option() -> Any:
     """Return the option that says who computes: the compiled kernel, or a solver on the builders' CVXPY problems."""
     return option(
-        "kernel", 'Who solves the convex problems: the compiled "kernel", or "cvxpy", a solver on the models of '
+        "kernel", 'What solves the convex problems: the compiled "kernel", or "cvxpy", a solver on the models of '
         "``formulations``. Both solve the same problems and prove the same bounds.",
     )
 

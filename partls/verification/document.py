@@ -151,9 +151,9 @@ def _load(path: Path) -> Any:
     except (OSError, EOFError, zlib.error) as error:
         raise InvalidInput(f"{path}: cannot be read ({error})") from None
     if len(content) > limit:
-        raise InvalidInput(f"{path}: larger than {limit} bytes, no certificate of ours")
+        raise InvalidInput(f"{path}: larger than {limit} bytes, not a certificate of partls")
     if any(_SHORTEST_BOX * (content.count(b) - _FREE_BRACKETS) > len(content) for b in (b"{", b"[")):
-        raise InvalidInput(f"{path}: too many brackets for a certificate of ours")  # each would take far more memory
+        raise InvalidInput(f"{path}: too many brackets for a certificate of partls")  # each would take far more memory
     try:
         return json.loads(content, parse_constant=refuse, object_pairs_hook=unique)
     except (ValueError, RecursionError) as error:
@@ -237,4 +237,4 @@ def checked_preparation(value: Any) -> dict[str, Any] | None:
     try:
         return _preparation(value)
     except Malformed as error:
-        raise InvalidInput(f"a certificate has no room for this: {error}") from None
+        raise InvalidInput(f"a certificate cannot hold this: {error}") from None

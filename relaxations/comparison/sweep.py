@@ -125,7 +125,7 @@ def _pairs(instances: Instances, grid: Mapping[str, Sequence[Any]] | None) -> It
         raise InvalidInput("grid is for a function that makes the instances: these are given already")
     for pair in instances.items() if isinstance(instances, Mapping) else instances:
         if not isinstance(pair, tuple) or len(pair) != 2:
-            raise InvalidInput(f"instances: {type(pair).__name__} is no pair of a key and an instance")
+            raise InvalidInput(f"instances: {type(pair).__name__} is not a pair of a key and an instance")
         yield pair
 
 

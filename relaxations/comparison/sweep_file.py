@@ -27,7 +27,7 @@ class SweepFile:
         if self.path is None:
             return
         if self.path.is_dir() or not self.path.parent.is_dir():
-            raise InvalidInput(f"resume={os.fspath(path or '')!r} is no file to write: its folder has to exist")
+            raise InvalidInput(f"resume={os.fspath(path or '')!r} cannot be written: its folder has to exist")
         if self.path.exists():
             self._read(self.path.read_bytes())
 
@@ -67,13 +67,13 @@ class SweepFile:
             if lines and _parsed(lines[0]) == _HEADER:
                 lines[0] = b""
         if not lines or lines[0]:
-            raise InvalidInput(f"{self.path} is no file of a sweep (line 1): give another name to resume from")
+            raise InvalidInput(f"{self.path} is not a file of a sweep (line 1): give another name to resume from")
         for number, line in enumerate(lines[1:], start=2):
             try:
                 row = SweepRow.of(_parsed(line))
                 key = row.factors, row.relaxation
                 if key in self.rows:
-                    raise ValueError(f"says again what line {self._lines[key]} says")
+                    raise ValueError(f"repeats line {self._lines[key]}")
                 self.rows[key], self._lines[key] = row, number
             except ValueError as error:
                 bad.append(f"line {number} {error}")
