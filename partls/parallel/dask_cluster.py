@@ -57,7 +57,7 @@ class Workers:
         elif now > self._gone_since + _PATIENCE:
             raise WorkersLost(
                 f"{where} has had no workers for {_PATIENCE:.0f} s: start some and run again; with checkpoint=... a "
-                "search goes on from where it was"
+                "search resumes"
             )
 
 
