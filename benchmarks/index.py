@@ -18,6 +18,7 @@ TITLES = {  # in the order of the page; other studies follow
     "alternating": "Alternating least squares: success against starts",
     "relaxations": "Relaxations: gap closed, time and trees",
     "frontier": "The frontier: strong bounds at the root",
+    "presolve": "Presolve: tables with text columns, and what it costs elsewhere",
     "eta_path": "Choosing eta by cross-validation",
     "certificates": "Certificates: what a proof costs",
     "limits": "Time limits: how late calls return",
