@@ -1,4 +1,4 @@
-"""What the problems are: partitioned least squares and its relaxations as CVXPY problems, without any search.
+"""The problems: partitioned least squares and its relaxations as CVXPY problems, without any search.
 
 ``Instance`` holds the data, ``Partition`` the groups, ``SignPattern`` the decided signs. The builders take an
 ``Instance`` and return a ``Model``; CVXPY is imported when the first of them is used.

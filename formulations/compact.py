@@ -1,4 +1,4 @@
-"""The same instance on a few rows that stand for all of its own: small enough to be sent elsewhere."""
+"""The same instance on a few equivalent rows, small enough to send to other processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read what the user hands over (arrays, frames, lists) into checked float arrays, naming what is wrong."""
+"""Read the user's arrays, frames and lists into checked float arrays; messages name the faulty row or column."""
 
 from __future__ import annotations
 

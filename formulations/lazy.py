@@ -9,7 +9,7 @@ from typing import Any
 
 
 def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a package whose names stand in these modules of it."""
+    """Return the ``__getattr__`` of a package that imports names from these modules on first use."""
 
     def load(name: str) -> Any:
         """Import a name on first use."""

@@ -269,7 +269,7 @@ def _solved(task: SearchTask, strategy: Strategy, *, settle: bool) -> Result:
 
 
 def _searched(task: SearchTask, problem: Presolved, strategy: Strategy) -> tuple[Result, float]:
-    """Run the strategy on what is left of the problem, say what was proved of the whole, and what presolve has cost.
+    """Run the strategy on the presolved problem; return the result for the whole problem and the cost of presolve.
 
     That is what exact signs cost; it is unlimited where columns that were left out may count.
     """

@@ -98,7 +98,7 @@ def check_ahead(work: float) -> None:
 
 
 def in_time(call: Callable[[], T]) -> T:
-    """Return what foreign code answers by the deadline; after it, leave it behind in its thread and raise."""
+    """Return the answer of the user's code; after the deadline, stop waiting for its thread and raise."""
     left = _CLOCK.get().deadline - time.perf_counter()
     if left == inf:
         return call()

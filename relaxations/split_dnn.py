@@ -1,4 +1,4 @@
-"""The doubly nonnegative relaxation of the split coefficients as a safe bound: the strongest, and the dearest."""
+"""The doubly nonnegative relaxation of the split coefficients as a safe bound: the strongest and most expensive one."""
 
 from __future__ import annotations
 

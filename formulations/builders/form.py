@@ -1,4 +1,4 @@
-"""Form: what a user wants to know of a formulation before building it, kept beside its builder."""
+"""Form: the facts about a formulation that its builder declares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All forms of the problem side by side: the table of the guide, made of what the builders say of themselves."""
+"""All forms of the problem: the table of the guide, generated from the builders."""
 
 from __future__ import annotations
 

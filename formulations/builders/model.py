@@ -110,7 +110,7 @@ class Model:
         return self._move(self.setting.at(signs))
 
     def set(self, *, eta: Any = None, ridge: Any = None) -> Self:
-        """Return this model with other penalties, without compiling it again; what is left out stays.
+        """Return this model with other penalties, without compiling it again; an argument left out keeps its penalty.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ class Model:
         return self._move(self.setting.penalised(eta, ridge, self.name))
 
     def _move(self, setting: Setting | None) -> Self:
-        """Give the parameters their values at a setting; none of them changes if one cannot be had."""
+        """Give the parameters their values at a setting; none of them changes if one has no value there."""
         if setting is not None:
             known = {**SHARED, **self.own_values}
             values = {name: np.asarray(known[name](setting), dtype=np.float64) for name in self.parameters}

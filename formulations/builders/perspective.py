@@ -212,7 +212,7 @@ def _hulls(blocks: Floats, labels: NDArray[np.intp], sides: list[cp.Variable]) -
 
 
 def _magnitude(v: cp.Variable, split: NDArray[np.intp], sides: list[cp.Variable]) -> cp.Expression:
-    """Return what stands for |v|: the sum of both sides where v is split, which is never smaller."""
+    """Return an expression not below |v|: the sum of both sides where v is split."""
     whole, identity = np.setdiff1d(np.arange(v.size), split), np.eye(v.size)
     terms = [identity[:, split] @ side for side in sides]
     terms += [identity[:, whole] @ cp.abs(v[whole])] if len(whole) else []

@@ -1,4 +1,4 @@
-"""Setting: the signs and the penalties a model stands at, and the numbers its parameters take there."""
+"""Setting: the current signs and penalties of a model, and the values of its parameters there."""
 
 from __future__ import annotations
 

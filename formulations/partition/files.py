@@ -81,7 +81,7 @@ def _read_text(path: Path) -> str:
 
 
 def _is_toml(text: str) -> bool:
-    """Return whether this reads like TOML, whatever the file is called: a pipe has no name to tell by."""
+    """Return whether the content is TOML; the name does not count, because a pipe has none."""
     lines = [line for line in map(str.strip, text.splitlines()) if line and not line.startswith("#")]
     return any(line.startswith("[groups]") for line in lines) or bool(lines and _ASSIGNED.match(lines[0]))
 

@@ -88,7 +88,7 @@ class Extent:
 
 
 def place(groups: Groups, extent: Extent, ungrouped: str, free: Iterable[str] = ()) -> NDArray[np.intp]:
-    """Return the group of each column (-1: none), or raise one error that tells all that is wrong.
+    """Return the group of each column (-1: none), or raise one error that lists every problem.
 
     A column in no group is wrong unless ``ungrouped`` is "free" or the column is listed in ``free``.
     """

@@ -1,1 +1,1 @@
-"""Rows of data: arrays, Dask collections and Parquet folders, and the triangle that stands for them."""
+"""Rows of data: arrays, Dask collections and Parquet folders, and the triangle that they are compressed to."""

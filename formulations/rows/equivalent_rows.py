@@ -1,4 +1,4 @@
-"""A few weighted rows with the squared error of many: what is left of data too large for memory.
+"""A few weighted rows with the squared error of many, for data too large for memory.
 
 The squared error of a linear model depends on the rows only through their total weight W, their mean and their
 scatter about it. The triangular factor C of the scatter has M + 1 rows, and the rows

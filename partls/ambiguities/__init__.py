@@ -1,1 +1,1 @@
-"""What the data cannot tell: signs that are arbitrary, coefficients that are not unique, columns that say nothing."""
+"""What the data do not determine: arbitrary signs, coefficients that are not unique, columns without effect."""

@@ -29,7 +29,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Ambiguities:
-    """What the data cannot tell about one model.
+    """What the data do not determine about one model.
 
     Attributes
     ----------

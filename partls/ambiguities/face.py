@@ -1,4 +1,4 @@
-"""The models of one sign pattern that are as good as a given one: a polytope, of which most often a point is left.
+"""The models of one sign pattern that are as good as a given one: a polytope, mostly a single point.
 
 Let v be optimal for its signs s, and r = z - R v. The fit ``R v`` and the penalty are the same for all models that are
 optimal for s, and so is r. A column whose slope ``s_j R_j'r - l1_j / 2`` is below zero, strictly, is zero in all of

@@ -71,7 +71,7 @@ def options(
 
 
 def _refused(error: Any) -> int:
-    """Tell what is wrong with the arguments, as all errors are told, and return the exit code."""
+    """Print what is wrong with the arguments in one line, as for all errors, and return the exit code."""
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "partls"
     message = error.format_message().rstrip(".?")

@@ -1,4 +1,4 @@
-"""``--scheduler``: the Dask cluster that the command line is told to use."""
+"""``--scheduler``: the Dask cluster that the command line uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file is, told by its first lines: arguments in the wrong order are recognised before they are misread."""
+"""Detect the kind of a file from its first lines, so that arguments in the wrong order are recognised."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MARKS = {"model": b'"partls-model"', "proof": b'"partls certificate"'}
 
 
 def check_arguments(usage: str, **given: Path) -> None:
-    """Refuse files that stand in each other's places.
+    """Refuse files that are given in each other's place.
 
     ``given`` are the arguments by what they are to be: data, groups, model or proof.
     """

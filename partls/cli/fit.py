@@ -109,7 +109,7 @@ def fit(
 
 def _fitted(problem: source.GroupedData, objective: Objective, search: Search, ungrouped: str, executor: Any
             ) -> PartLSRegressor:
-    """Return the estimator, fitted; that a limit ended the search is told at the end, not as a warning."""
+    """Return the fitted estimator; the summary at the end says that a limit ended the search, not a warning."""
     import numpy as np
 
     from partls.estimators.regressor import PartLSRegressor

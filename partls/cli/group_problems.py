@@ -1,4 +1,4 @@
-"""Everything that is wrong with a groups file, beside the table it is for."""
+"""Every problem of a groups file with the table that it is for."""
 
 from __future__ import annotations
 

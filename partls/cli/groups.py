@@ -179,7 +179,7 @@ def _reasons(left_out: Mapping[str, str]) -> str:
 
 
 def _heading(data: Path, target: str | None, file: str) -> list[str]:
-    """Return what stands at the top of a draft: what it is, and what to do with it."""
+    """Return the head of a draft, which says what the file is and what to do with it."""
     name = "".join(c if c.isprintable() else "?" for c in data.name)
     what = f"Groups of the columns of {name}, a draft to edit: the coefficients of a group share one sign."
     told = textwrap.wrap(what, 78, break_long_words=False, break_on_hyphens=False)

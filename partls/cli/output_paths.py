@@ -68,7 +68,7 @@ def _check_place(path: Path, option: str) -> None:
 
 
 def _special(path: Path) -> bool:
-    """Return whether this is a device or a pipe, which takes what it is given and replaces nothing."""
+    """Return whether this is a device or a pipe; writing to it replaces no file."""
     return path.exists() and not path.is_file()
 
 

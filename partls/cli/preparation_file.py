@@ -1,4 +1,4 @@
-"""How a preparation stands in a saved model and in a certificate: plain JSON, checked when it is read."""
+"""The preparation of a table in a saved model and in a certificate: plain JSON, checked when it is read."""
 
 from __future__ import annotations
 

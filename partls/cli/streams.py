@@ -15,7 +15,7 @@ _troubles: list[OSError] = []  # of standard output, until the command ends
 
 
 def make_usable() -> None:
-    """Let a closed stream swallow what it is told, and one with a poor alphabet spell what it lacks."""
+    """Let a closed stream ignore output, and escape characters that its encoding lacks."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -83,7 +83,7 @@ def speaks_unicode() -> bool:
 
 
 def _discard(stream: TextIO) -> None:
-    """Send what is left of a stream nowhere, or Python would try to write it once more as it ends."""
+    """Discard the rest of a stream; otherwise Python would try to write it again when it exits."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())

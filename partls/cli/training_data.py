@@ -1,4 +1,4 @@
-"""The rows to fit: kept as they are while memory lasts, beyond that folded into a few that stand for all."""
+"""The rows to fit: kept as they are up to ``--memory``, beyond that compressed to a few equivalent rows."""
 
 from __future__ import annotations
 

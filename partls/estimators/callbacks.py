@@ -1,4 +1,4 @@
-"""Tell scikit-learn's callbacks, where the installed version has them (1.9 and later), how a fit goes on."""
+"""Tell scikit-learn's callbacks, where the installed version has them (1.9 and later), how a fit proceeds."""
 
 from __future__ import annotations
 

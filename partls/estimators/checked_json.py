@@ -12,7 +12,7 @@ from formulations.errors import InvalidInput, counted, listing
 
 
 def parsed(path: Path) -> Any:
-    """Return the contents of a JSON file, in which every number is finite and every key stands once."""
+    """Return the contents of a JSON file with finite numbers and no duplicate keys."""
 
     def no_constant(word: str) -> Any:
         raise InvalidInput(f"it holds {word}, and every number must be finite")

@@ -1,4 +1,4 @@
-"""What a fitted model tells about itself: its effects, its certainty, the price of its constraint, its page."""
+"""Explanations of a fitted model: effects, certainty of the signs, price of the constraint, report."""
 
 from __future__ import annotations
 

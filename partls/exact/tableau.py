@@ -25,7 +25,7 @@ Flags = NDArray[np.bool_]
 
 
 class ExactTableau:
-    """A tableau of integers; ``spend`` is told the price of each pivot and may raise to end the work."""
+    """A tableau of integers; ``spend`` receives the cost of each pivot and may raise to end the work."""
 
     def __init__(self, matrix: Integers, spend: Callable[[float], None]) -> None:
         self.T = matrix

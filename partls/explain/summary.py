@@ -90,7 +90,7 @@ class Facts:
 
 
 def facts_of(result: Result) -> Facts:
-    """Return what the training data tell about a result."""
+    """Return the statistics of a result on its training data."""
     shares = tuple(variance_shares(result).tolist())
     return Facts(result.instance.n_rows, r_squared(result), shares, certificate(result))
 

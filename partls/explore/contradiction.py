@@ -1,4 +1,4 @@
-"""Bounds that a solution in hand refutes: whatever calls them safe is not believed again."""
+"""Bounds that a known solution refutes: no bound of their relaxation is used again."""
 
 from __future__ import annotations
 

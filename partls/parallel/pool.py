@@ -55,7 +55,7 @@ class ThreadPool:
         return handle.result()
 
     def close(self) -> None:
-        """Cancel what no thread has begun, and wait a moment for the others, which the flag has told to end."""
+        """Cancel tasks that no thread has begun, and wait a moment for the others to end on the flag."""
         for future in self._waiting:
             future.cancel()
         wait_for(list(self._waiting), lambda: True)

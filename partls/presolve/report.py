@@ -1,4 +1,4 @@
-"""What presolve has done, for the result to tell."""
+"""The report of presolve in a result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""write_report: the figures, the script and the style in one HTML file that asks the network for nothing."""
+"""write_report: the figures, the script and the style in one HTML file that needs no network."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _ABANDONED = 60.0  # seconds without a byte
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file to write; it takes its place when the block ends well, and otherwise nothing is left of it.
+    """Open a file to write; it appears under its name if the block succeeds, and is removed otherwise.
 
     A file that is there is replaced, unless it is read-only, and the new one gets its permissions. The file that a link
     points to is replaced, not the link. A device or a pipe is no file to replace: it gets the bytes as they come. An

@@ -1,4 +1,4 @@
-"""What long work tells while it runs: a bar on a terminal, a line every half minute elsewhere, or a call."""
+"""Progress of long work: a bar on a terminal, a line every half minute elsewhere, or a call."""
 
 from __future__ import annotations
 

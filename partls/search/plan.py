@@ -1,4 +1,4 @@
-"""How a tree is searched: the choices of ``BranchAndBound``, checked and turned into the objects they stand for."""
+"""How a tree is searched: the choices of ``BranchAndBound``, checked and turned into objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A search told node by node, for looking at: the generic explorer, one node at a time."""
+"""Record a search node by node, with the generic explorer, one node at a time."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _SAMPLE_GROUPS = 7
 @documented
 @dataclass(frozen=True)
 class Enumeration(Strategy):
-    """Solve every one of the 2^K sign patterns exactly: the optimum, and every solution beside it.
+    """Solve every one of the 2^K sign patterns exactly: the optimum and all other solutions.
 
     PartLS-opt of Esposito, Cerrato and Locatelli (2024), Algorithm 2. Each pattern is the convex problem of
     ``formulations.partls_b``: the compiled kernel walks from one to the next, and with ``backend="cvxpy"`` a solver of

@@ -42,7 +42,7 @@ def kinds_of_start(starts: Any) -> tuple[str, ...]:
 
 
 class Starts:
-    """Makes start number i from its own seed, the same whatever the others do and whoever asks first.
+    """Makes start number i from its own seed, independent of other starts and of the order of calls.
 
     "random" is that of Esposito, Cerrato and Locatelli (2024), Algorithm 1: alpha uniform (for columns of equal norm),
     beta normal. "least-squares" gives each group the sign of its sum of unconstrained coefficients; after the first,

@@ -65,7 +65,7 @@ _BOX = [each.name for each in fields(Box)]
 
 @dataclass(frozen=True)
 class Strategy:
-    """Which search found the model. It proves nothing, and nothing is made of it here."""
+    """Which search found the model: information only, which the verification ignores."""
 
     name: str
     options: dict[str, Any] = field(default_factory=dict)

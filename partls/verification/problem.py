@@ -47,7 +47,7 @@ class Problem:
         )
 
     def identity(self) -> dict[str, Any]:
-        """Return what tells this problem from others.
+        """Return the digest that identifies this problem.
 
         One eta for everything that is penalised, and no ridge, are written as in version 2: a problem has one
         digest, whichever version asks for it.

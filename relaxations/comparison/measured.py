@@ -1,4 +1,4 @@
-"""Relaxations at work: prepared and asked for bounds, timed, none of their faults hidden."""
+"""Prepare relaxations, compute their bounds, time both, and record every failure."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ Tell = Callable[[Unit, Sequence[SweepRow]], None]
 
 @contextmanager
 def observed(progress: bool | Observer, total: int | None) -> Iterator[Tell]:
-    """Yield what is to be told of each instance that is done."""
+    """Yield the progress report of each completed instance."""
     if callable(progress):
         observer, done = progress, 0
 

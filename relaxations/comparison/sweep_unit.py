@@ -105,7 +105,7 @@ def _row(row: SweepRow, answer: Measured, gap: Gap) -> SweepRow:
 
 
 def digest_of(instance: Instance) -> str:
-    """Return what tells an instance from others: a digest of its numbers, groups and penalties."""
+    """Return a digest of the numbers, groups and penalties of an instance, to recognise it."""
     strengths, digest = instance.strengths, hashlib.sha256()
     weights = np.empty(0) if instance.sample_weight is None else instance.sample_weight
     for part in (instance.X, instance.y, weights, instance.partition.labels, strengths.groups):

@@ -1,4 +1,4 @@
-"""The one place that calls a CVXPY solver: every status is mapped, every failure is kept, nothing is swallowed."""
+"""The one place that calls a CVXPY solver: every status is mapped, and every failure is recorded."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ _LARGE = 25  # columns beyond which a first-order solver finds D sooner
 
 @dataclass(frozen=True, eq=False)
 class Room:
-    """The curvature that can be given away: ``T'T`` on ``columns``, what is left of Q once the others are minimised.
+    """The curvature available for D: ``T'T`` on ``columns``, the part of Q left after minimising over the others.
 
     A matrix D on these columns is below Q exactly if ``T^-T D T^-1`` is below the identity.
     """
