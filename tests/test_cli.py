@@ -1130,3 +1130,15 @@ def test_a_fit_through_cvxpy_is_the_same(method: str, folder: Path) -> None:
     assert message(*FIT, "--solver", "SCS") == "error: --solver needs --backend cvxpy\n"
     assert "is not installed; CVXPY has" in message(*FIT, "--backend", "cvxpy", "--solver", "NOSUCH")
     assert "--backend gpu is not one of kernel, cvxpy" in message(*FIT, "--backend", "gpu")
+
+
+def test_text_dates_and_gaps_are_told_at_once(folder: Path) -> None:
+    data = houses().assign(town="Bath", day=pd.Timestamp("2024-05-17"))
+    data.loc[3, "area"] = np.nan
+    data.to_csv("houses.csv", index=False)
+    told = message(*FIT)
+    assert [line.split(";")[0] for line in told.splitlines()] == [
+        "error: houses.csv: 3 problems", '  - 1 column holds text: "town"', '  - 1 column holds dates: "day"',
+        '  - missing values: "area" 1',
+    ]
+    assert "--encode onehot" in told and "--drop" in told and "--missing mean" in told

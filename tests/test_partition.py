@@ -230,7 +230,7 @@ def test_names_gathered_group_by_group_never_pair_by_position(tmp_path: Path) ->
         with refused("list columns by name, but the data has none"):
             Partition.of(groups, n_columns=5)
     assert of(Partition.from_dict(GROUPS)).ordered
-    with refused('"area" is a name, but columns have none'):
+    with refused("are names, but columns have none; name them (in a pipeline"):
         Partition.of(GROUPS, n_columns=5)
 
 
@@ -539,3 +539,11 @@ def test_a_file_of_nothing_but_delimiters_is_empty(content, tmp_path):
     path.write_text(content, encoding="utf-8")
     with pytest.raises(InvalidInput, match="the file is empty"):
         Partition.from_file(path)
+
+
+def test_names_for_columns_without_names_are_one_line() -> None:
+    groups = {"one": [f"c{j}" for j in range(7)], "two": [f"c{j}" for j in range(7, 14)]}
+    with pytest.raises(InvalidInput) as refusal:
+        Partition.of(groups, n_columns=14)
+    assert "\n" not in str(refusal.value) and '"c0", "c1"' in str(refusal.value)
+    assert 'in a pipeline: set_output(transform="pandas")' in str(refusal.value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import errno
 import gc
 import gzip
@@ -24,7 +25,7 @@ from partls.cli.missing_values import Gaps
 from partls.cli.output import message_of
 from partls.cli.preparation import Preparation
 from partls.cli.prepare import prepare
-from partls.cli.tables import columnar, delimited, open_table
+from partls.cli.tables import columnar, delimited, in_memory, open_table
 from partls.cli.tables import table as table_module
 from partls.cli.tables.unsupported import unsupported
 from partls.cli.training_data import TrainingData, read_rows
@@ -308,12 +309,6 @@ def test_an_arrow_bomb_is_refused_before_it_unpacks(tmp_path: Path, monkeypatch:
     told = refused(open_table, path)
     assert "d.feather unpacks to 4 MiB" in told
     assert "this looks like a zip bomb; if you trust it, write it again without compression" in told
-
-
-def test_a_workbook_is_to_be_saved_as_csv(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "d.xlsx", "w") as archive:
-        archive.writestr("xl/workbook.xml", "<workbook/>")
-    assert "d.xlsx is an Excel workbook: save the sheet as CSV" in refused(open_table, tmp_path / "d.xlsx")
 
 
 def test_an_npz_file_that_lies_about_its_size(tmp_path: Path) -> None:
@@ -733,3 +728,76 @@ def test_files_that_are_known_and_not_read_are_refused_by_what_they_are(tmp_path
 def test_long_whole_numbers_of_a_text_file_are_refused_where_they_are_used(tmp_path: Path) -> None:
     path = text(tmp_path / "d.csv", "\n".join(["a,b,y", *(f"{2**60 + i},{i},{i % 3}" for i in range(9))]))
     assert 'column "a" has whole numbers beyond 2^53' in refused(rows, path)
+
+
+def xlsx(path: Path, rows: list[list[object]]) -> Path:
+    """Write the smallest workbook: numbers as such, dates as styled serial numbers, all else as inline strings."""
+    def cell(value: object) -> str:
+        if value is None:
+            return "<c/>"
+        if isinstance(value, bool):
+            return f'<c t="b"><v>{int(value)}</v></c>'
+        if isinstance(value, float):
+            return f"<c><v>{value!r}</v></c>"
+        if isinstance(value, datetime.date):
+            return f'<c s="1"><v>{(value - datetime.date(1899, 12, 30)).days}</v></c>'
+        return f'<c t="inlineStr"><is><t>{value}</t></is></c>'
+
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    rel = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = "http://schemas.openxmlformats.org/package/2006"
+    sheet = "".join("<row>" + "".join(map(cell, row)) + "</row>" for row in rows)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in {
+            "[Content_Types].xml": f'<Types xmlns="{package}/content-types"/>',
+            "_rels/.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="a" '
+            f'Type="{rel}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+            "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{rel}"><sheets>'
+            '<sheet name="Data" sheetId="1" r:id="a"/></sheets></workbook>',
+            "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="a" '
+            f'Type="{rel}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
+            "xl/styles.xml": f'<styleSheet xmlns="{main}"><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/></cellXfs>'
+            "</styleSheet>",
+            "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{main}"><sheetData>{sheet}</sheetData></worksheet>',
+        }.items():
+            archive.writestr(name, '<?xml version="1.0" encoding="UTF-8"?>' + text)
+    return path
+
+
+def test_the_first_sheet_of_a_workbook_is_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    day = datetime.date(2024, 5, 17)
+    rows = [["size", "town", "day", "code", "new"], [1.5, "Bath", day, 1.0, True], [2.0, None, None, "x", False],
+            [None, "Ely", day, 3.0, True]]
+    path = xlsx(tmp_path / "d.xlsx", rows)
+    table = open_table(path)
+    assert table.kinds == {"size": "number", "town": "text", "day": "date", "code": "text", "new": "number"}
+    assert table.n_rows == 3
+    read = pa.Table.from_batches(table.batches(["size", "town", "code"]))
+    assert read.to_pydict() == {"size": [1.5, 2.0, None], "town": ["Bath", None, "Ely"], "code": ["1", "x", "3"]}
+    assert open_table(path, as_text=["size"]).kinds["size"] == "text"
+    assert "d.xlsx has a header but no rows" in refused(open_table, xlsx(tmp_path / "d.xlsx", rows[:1]))
+    with zipfile.ZipFile(tmp_path / "bad.xlsx", "w") as archive:
+        archive.writestr("xl/workbook.xml", "")
+    told = refused(open_table, tmp_path / "bad.xlsx")
+    assert "bad.xlsx cannot be read as an Excel workbook" in told and "\n" not in told
+    monkeypatch.setattr(in_memory, "import_module", lambda name: __import__(f"no_{name}"))
+    assert "python -m pip install 'partls[excel]'" in refused(open_table, path)
+
+
+def test_json_lines_are_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "d.jsonl"
+    frame = pd.DataFrame({"size": [1.5, None, 3.0], "town": ["a", "b", None], "rooms": [1, 2, 3]})
+    frame.to_json(path, orient="records", lines=True)
+    table = open_table(path)
+    assert table.kinds == {"size": "number", "town": "text", "rooms": "number"}
+    pd.testing.assert_frame_equal(pa.Table.from_batches(table.batches(table.columns)).to_pandas(), frame)
+    assert open_table(path, as_text=["rooms"]).kinds["rooms"] == "text"
+    frame.to_json(path, orient="records", indent=1)
+    told = refused(open_table, path)
+    assert "write one record per line" in told and "\n" not in told
+
+
+def test_a_header_of_a_million_columns_is_refused_before_it_is_parsed(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    path.write_text(",".join(["c"] * 1_000_000) + "\n1,2\n", encoding="utf-8")
+    assert "has 1,000,000 columns, more than the 100,000 that are read" in refused(open_table, path)

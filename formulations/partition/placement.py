@@ -110,8 +110,15 @@ def _placed(groups: Groups, extent: Extent, ungrouped: str, free: Iterable[str])
     problems = _flaws(groups, extent)
     labels = np.full(extent.n, FREE, dtype=np.intp)
     owner: dict[int, str] = {}
-    for k, (name, members) in [*enumerate(groups), (FREE, ("(free)", list(free)))]:
+    every = [*enumerate(groups), (FREE, ("(free)", list(free)))]
+    named = [m for _, (_, members) in every for m in members if isinstance(m, str)] if extent.names is None else []
+    if named:
+        told = f"{listing(named)} {'is a name' if len(named) == 1 else 'are names'}"
+        problems.append(f"{told}, but columns have none; {NAME_THEM}")
+    for k, (name, members) in every:
         for member in members:
+            if named and isinstance(member, str):
+                continue
             try:
                 found = extent.find(member)
             except InvalidInput as wrong:
@@ -123,7 +130,7 @@ def _placed(groups: Groups, extent: Extent, ungrouped: str, free: Iterable[str])
                     problems.append(f'column {listing([extent.spell(j)])} is {clash} "{name}"')
                 owner[j], labels[j] = name, k
     loose = [extent.spell(j) for j in range(extent.n) if j not in owner]
-    if loose and ungrouped == "error":
+    if loose and ungrouped == "error" and not named:
         problems.append(f'in no group: {listing(loose)}; add them to one, or set ungrouped="free"')
     return labels, problems
 

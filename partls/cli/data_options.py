@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Data = Annotated[
-    Path, typer.Argument(metavar="DATA", help="CSV (any delimiter, gzip or not), Parquet or its folder, Arrow or NPZ.")
+    Path, typer.Argument(metavar="DATA", help="CSV (any delimiter, gzip or not), Parquet or its folder, Arrow, NPZ, "
+                         "JSON lines or Excel.")
 ]
 TARGET: Any = typer.Option(metavar="COL", help="Column to explain.")
 GROUPS: Any = typer.Option(metavar="FILE", help="TOML, JSON or a table; see groups init.")

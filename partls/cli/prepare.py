@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 
 import numpy as np
@@ -44,14 +45,14 @@ def prepare(
     for name, option in ((target, "--target"), (weights, "--weights")):
         if name is not None and table.kinds[name] != "number":
             raise InvalidInput(f'{option}: column "{name}" holds {HOLDS[table.kinds[name]]}, not numbers{table.hint}')
-    _refuse_kinds(table, features, encode)
+    _refuse_kinds(table, features, encode, missing)
     levels = levels_of(table, features, missing)
     means = means_of(table, [name for name in features if name not in levels]) if missing == "mean" else {}
     return Preparation(features, target, weights, levels, missing, means)
 
 
-def _refuse_kinds(table: Table, features: Iterable[str], encode: str | None) -> None:
-    """Refuse columns that are no numbers, all at once, with the option that helps."""
+def _refuse_kinds(table: Table, features: Sequence[str], encode: str | None, missing: str) -> None:
+    """Refuse columns that are no numbers, all at once, with the option that helps; then say what is missing, too."""
     kinds: dict[str, list[str]] = {}
     for name in features:
         kinds.setdefault(table.kinds[name], []).append(name)
@@ -68,7 +69,20 @@ def _refuse_kinds(table: Table, features: Iterable[str], encode: str | None) -> 
     for kind in HOLDS:
         if kind in kinds and kind != "text":
             problems.append(f"{holding(kinds[kind], HOLDS[kind])}; leave {pronoun(kinds[kind])} out with --drop")
+    if problems and missing == "error":
+        problems += _gaps(table, [name for name in features if table.kinds[name] in ("number", "text")])
     refuse(problems, table.path)
+
+
+def _gaps(table: Table, names: Sequence[str]) -> list[str]:
+    """Return a line on the missing values of some columns; none where there are none."""
+    counts: Counter[str] = Counter()
+    for batch in table.batches(names):
+        counts.update({name: batch.column(name).null_count for name in names})
+    found = [f'"{name}" {n:,}' for name, n in counts.most_common() if n]
+    told = ", ".join(found[:20]) + (f" and {len(found) - 20} more columns" if len(found) > 20 else "")
+    remedy = "leave such rows out with --missing drop, or fill in the column's mean with --missing mean"
+    return [f"missing values: {told}; {remedy}"] if found else []
 
 
 def holding(names: Sequence[str], what: str) -> str:

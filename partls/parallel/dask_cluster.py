@@ -33,10 +33,10 @@ class Workers:
         self._client = client
         self._looked, self._gone_since = -inf, inf
 
-    def are_there(self) -> bool:
-        """Return whether there is a worker; raise ``WorkersLost`` when there has been none for long."""
+    def are_there(self, *, again: bool = False) -> bool:
+        """Return whether there is a worker, by a look not older than a second; raise ``WorkersLost`` after a while."""
         now = time.perf_counter()
-        if now > self._looked + _LOOK_EVERY:
+        if again or now > self._looked + _LOOK_EVERY:
             self._looked = now
             with suppress(OSError, CancelledError):  # what is wrong with the scheduler shows when work is sent
                 self._note(bool(self._client.nthreads()), now)
@@ -136,7 +136,9 @@ class DaskPool(RemotePool):
             if self._scattered.status != "finished":
                 self._scattered = self._scatter()
         except (OSError, CancelledError, ValueError) as error:
-            raise self._lost(error) from error
+            if self._workers.are_there(again=True):
+                raise self._lost(error) from error
+            return  # the last worker has left meanwhile
         self.send(bundle, self._request(bundle), with_problem=True)
 
     def _lost(self, error: BaseException) -> WorkersLost:

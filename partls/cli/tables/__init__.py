@@ -1,4 +1,4 @@
-"""Files of columns through one layer: CSV with any delimiter (gzip or not), Parquet, Arrow or Feather, NPZ.
+"""Files of columns through one layer: CSV with any delimiter (gzip or not), Parquet, Arrow, NPZ, JSON lines, Excel.
 
 The readers are pyarrow's and NumPy's; this layer finds out what a file is, says what is wrong with it in terms of
 the command line, and bounds what a hostile file can cost.
@@ -7,7 +7,9 @@ the command line, and bounds what a hostile file can cost.
 from __future__ import annotations
 
 import os
+import zipfile
 from collections.abc import Iterable
+from contextlib import suppress
 
 from formulations.errors import InvalidInput, no_such_file
 from partls.cli.tables.table import Table
@@ -50,6 +52,14 @@ def open_table(
         from partls.cli.tables.columnar import ArrowTable
 
         return ArrowTable(name)
+    if start.startswith(b"\xd0\xcf\x11\xe0") or (start.startswith(b"PK\x03\x04") and _is_workbook(name)):
+        from partls.cli.tables.in_memory import workbook
+
+        return workbook(name, as_text)
+    if start.lstrip().startswith(b"{") or b"".join(start.split()).startswith(b"[{"):
+        from partls.cli.tables.in_memory import json_lines
+
+        return json_lines(name, as_text)
     if start.startswith(b"PK\x03\x04"):
         from partls.cli.tables.arrays import ArrayTable
 
@@ -57,6 +67,13 @@ def open_table(
     from partls.cli.tables.delimited import DelimitedTable
 
     return DelimitedTable(name, delimiter=delimiter, encoding=encoding, decimal=decimal, as_text=as_text)
+
+
+def _is_workbook(path: str) -> bool:
+    """Return whether a zip archive is an Excel workbook."""
+    with suppress(OSError, zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
+        return any(name.startswith("xl/workbook") for name in archive.namelist())
+    return False
 
 
 def _first_bytes(path: str) -> bytes:

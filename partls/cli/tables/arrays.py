@@ -109,8 +109,6 @@ def _load(path: str) -> dict[str, NDArray[Any]]:
 def _refuse_others(path: str, archive: zipfile.ZipFile) -> None:
     """Refuse archives of anything else than arrays, and locked ones."""
     names = archive.namelist()
-    if any(name.startswith("xl/") for name in names):
-        raise InvalidInput(f"{path} is an Excel workbook: save the sheet as CSV, and give that file")
     if any(entry.flag_bits & 1 for entry in archive.infolist()):
         raise InvalidInput(f"{path} is encrypted: unpack it first, and give the file inside")
     if others := [name for name in names if not name.endswith(".npy")]:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _HEAD = 1 << 16  # bytes looked at to find out how the file is written
 _LONGEST = 8 << 20  # bytes; no row, and so no cell, can be longer
+_MOST_COLUMNS = 100_000
 # Parsed at once: so many bytes, or as many as that number of rows has. Arrow reads 32 blocks ahead of who uses them, so
 # large ones would fill the memory; with few rows in a block, every column costs more to take over than to parse.
 _BLOCK, _BLOCK_ROWS = 1 << 20, 1024
@@ -88,6 +89,7 @@ class DelimitedTable(Table):
         import pyarrow as pa
 
         start = self._start(3 * _LONGEST)  # a row that goes on at the end of the second block is too long: not the last
+        self._refuse_wide(start.slice(0, min(start.size, _LONGEST)).to_pybytes())
         with self._opened(pa.BufferReader(start), block=_LONGEST) as reader:
             schema = reader.schema
             rows = next(iter(reader), pa.RecordBatch.from_pylist([], schema))
@@ -97,6 +99,15 @@ class DelimitedTable(Table):
             self._names = [name or f"unnamed_{j}" for j, name in enumerate(schema.names, start=1)]
             schema = pa.schema(zip(self._names, schema.types, strict=True))
         return schema
+
+    def _refuse_wide(self, start: bytes) -> None:
+        """Refuse a header of far more columns than a model can have, before minutes are spent on it."""
+        n_columns = start.lstrip().partition(b"\n")[0].count(self._delimiter.encode()) + 1
+        if n_columns > _MOST_COLUMNS:
+            raise InvalidInput(
+                f"{self.path} has {n_columns:,} columns, more than the {_MOST_COLUMNS:,} that are read: if its rows "
+                "are the columns of the data, write it the other way round; else leave columns out of the file"
+            )
 
     def _read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield all batches; where a row is longer than a block, begin again with the largest, past the rows known."""

@@ -7,7 +7,6 @@ _STARTS = {
     b"FEA1": "is a Feather file of version 1: save it as Feather version 2 or as Parquet",
     b"\x93NUMPY": "is a single NumPy array: save it with its column names as an NPZ file, by numpy.savez",
     b"PK\x05\x06": "is an empty zip archive: write the NPZ file again, by numpy.savez",
-    b"\xd0\xcf\x11\xe0": "is an Excel workbook: save the sheet as CSV, and give that file",
     b"\x89HDF\r\n\x1a\n": "is an HDF5 file: save the table in it as Parquet or CSV",
     b"BZh": "is packed by bzip2: unpack it first, or pack it by gzip",
     b"\xfd7zXZ\x00": "is packed by xz: unpack it first, or pack it by gzip",
