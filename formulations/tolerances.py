@@ -15,6 +15,9 @@ residuals are below 1e-11 of the target."""
 PROVED = 1e-10
 """Of the objective: the search gives up what is not better by more, for it closes boxes that near."""
 
+TIE = 1e-13
+"""Relative: objectives nearer than this differ by rounding, and of solutions that tie the first one found is kept."""
+
 OPTIMAL_GAP = 1e-9
 """The relative gap below which a bound proves optimality: ten times what the search leaves open."""
 

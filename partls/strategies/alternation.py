@@ -16,6 +16,7 @@ from math import inf
 import numpy as np
 
 from formulations.data import Floats
+from formulations.tolerances import TIE
 from partls.explore.subtree import Incumbent
 from partls.result import Status
 from partls.runtime.daemon_threads import DaemonThreads, wait_for
@@ -76,7 +77,9 @@ class Alternation:
         if not self.attempts:
             zero = np.zeros(self._task.instance.reduction.n_columns)
             return Incumbent(self._split.value(zero), zero)
-        return min(self.attempts, key=lambda attempt: (attempt.best.value, attempt.number)).best
+        tied = min(attempt.best.value for attempt in self.attempts) * (1.0 + TIE)
+        first = min((attempt for attempt in self.attempts if attempt.best.value <= tied), key=lambda one: one.number)
+        return first.best
 
     def _in_turn(self) -> Iterator[None]:
         """Make the starts that nobody else has taken, and yield after each; the first is made however late it is."""

@@ -12,6 +12,7 @@ from .node import (
     LEAVES,
     NODES,
     PRUNES,
+    TIE,
     UNSOLVED,
     Workspace,
     at_t,
@@ -86,7 +87,7 @@ def rank_candidates(problem: KernelProblem, ws: Workspace, level: int, ranking: 
     for first in range(min(n_wanted, n)):
         top = first
         for other in range(first + 1, n):
-            if ws.score[ws.candidates[other]] > ws.score[ws.candidates[top]]:
+            if ws.score[ws.candidates[other]] > ws.score[ws.candidates[top]] * (1.0 + TIE):
                 top = other
         ws.candidates[first], ws.candidates[top] = ws.candidates[top], ws.candidates[first]
     return n
@@ -126,7 +127,7 @@ def branch(problem: KernelProblem, rules: Rules, ws: Workspace, level: int, n: i
             alive += 1
             total = value + disjunction(problem, ws.trial[scratch])
             high = total if alive == 1 or total > low else low
-            if alive == 1 or total < low:
+            if alive == 1 or total < low * (1.0 - TIE):
                 low, low_value, low_n, low_unfinished, sign = total, value, pending, status == UNFINISHED, s
                 scratch, side = side, scratch
         if alive == 0:
@@ -136,7 +137,7 @@ def branch(problem: KernelProblem, rules: Rules, ws: Workspace, level: int, n: i
             ws.signs[level, k] = np.int8(sign)
             return FIXED
         score = 5.0 * (low - ws.value[level]) + (high - ws.value[level])
-        if score > top_score:
+        if score > top_score * (1.0 + TIE):
             top_score, top_group, top_sign, top_n, top_value = score, k, sign, low_n, low_value
             top_other, top_unfinished = high, low_unfinished
             side, top = top, side
