@@ -42,7 +42,7 @@ _OPTIMAL = 1e-9  # relative: what the equations and the length of an accepted so
 def shortest(result: Result, fixed: SignPattern, deadline: float = inf) -> Result:
     """Return the result with the shortest coefficients of the same objective, for its signs or with one flipped.
 
-    ``fixed`` holds the a-priori signs, which are not flipped. Independent columns leave nothing to choose. What is not
+    ``fixed`` holds the given signs, which are not flipped. Independent columns leave nothing to choose. What is not
     done by the ``deadline`` is left out: of a large problem, the coefficients then stay as they are.
     """
     with single_threaded_blas(), until(deadline):

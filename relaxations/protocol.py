@@ -130,7 +130,7 @@ class Relaxation(Protocol):
 def ask(bounder: Bounder, signs: SignPattern, *, cutoff: float = inf, source: str = "") -> Bound:
     """Return the bounder's answer; an exception or an answer that is none becomes a FAILED bound that says so.
 
-    A bounder is foreign code: no fault of it may end a search, and none may be hidden. Only ``InvalidInput``, an
+    A bounder may be the user's code: none of its faults may end a search, and none may be hidden. ``InvalidInput``, an
     error of whoever chose the options, and ``OutOfTime`` pass through.
     """
     began = time.perf_counter()

@@ -1,7 +1,7 @@
 """Seeded problems in which presolve finds something to settle, small enough for the oracle.
 
 ``problem(kind, seed)`` is one. Each has ordinary columns beside what its kind adds, a target that binds the groups, and
-at random weights, penalties, a-priori signs and standardised columns.
+at random weights, penalties, given signs and standardised columns.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the data cannot tell: each claim is checked against brute force, or by making the move that is claimed free."""
+"""What the data do not determine: each claim is checked by brute force, or by making the move that is claimed free."""
 
 from __future__ import annotations
 

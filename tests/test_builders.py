@@ -1,4 +1,4 @@
-"""Every builder against a brute force over sign vectors that uses SciPy and the original data only."""
+"""Every builder against a brute force over sign patterns that uses SciPy and the original data only."""
 
 from __future__ import annotations
 

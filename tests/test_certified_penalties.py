@@ -120,7 +120,7 @@ def test_boxes_are_strengthened_by_the_penalties_of_their_own_groups(options: di
         best = brute_force(case.X, case.y, case.labels, **case.options).objective
         assert all(answer.objective == same_optimum(best, case.y) for answer in answers)
         boxes = read_certificate(tmp_path / "c.json").boxes
-        assert len(boxes) < 40  # of 64 sign vectors
+        assert len(boxes) < 40  # of 64 sign patterns
         strengthened += sum(box.strengthened for box in boxes)
     assert strengthened
 

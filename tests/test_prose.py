@@ -48,6 +48,13 @@ PHRASES = {  # a pattern, and what to write instead
     r"look after (itself|themselves)": "housekeeping",
     r"do(es)? without (it|them|that)?\.": "does not need it",
     r"can be had\b": "is available",
+    r"sign vectors?\b": "sign pattern: one term per concept",
+    r"a-priori signs": "given signs: one term per concept",
+    r"what (the )?data cannot\b": "what the data do not determine",
+    r"(an?|the) others? of (the|its|their) group make": "other columns of the group replace them",
+    r"\bdear(est|er)\b": "expensive",
+    r"foreign code": "the user's code",
+    r"(goes|go) on from (its|the|run|state)": "resumes from",
 }
 WANTED = re.compile("|".join(f"(?:{pattern})" for pattern in PHRASES), re.IGNORECASE)
 

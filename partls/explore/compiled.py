@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from relaxations.kernel.tableau import KernelProblem
 
 _DOUBTFUL_AT_ONCE = 64
-_CANDIDATES = 8  # groups to bound at a convexified node, at least: nodes are dearer and fewer
+_CANDIDATES = 8  # groups to bound at a convexified node, at least: nodes cost more and are fewer
 _CONFIRMED_TO = (PROVED, 1e-6)  # relative accuracy to which the bound of an open subtree is confirmed
 
 
@@ -124,7 +124,7 @@ class CompiledExplorer:
         return Exploration(incumbent, float(bounds[1]), left, tally)
 
     def add_diagonal(self) -> Floats | None:
-        """From now on add up the rises of undecided groups: dearer to prepare, for trees that turn out large.
+        """From now on add up the rises of undecided groups: costs more to prepare, for trees that turn out large.
 
         Return the diagonal that does it, for explorers of the same problem elsewhere.
         """

@@ -28,7 +28,7 @@ class Presolved:
     Attributes
     ----------
     whole, whole_root
-        The problem and its a-priori signs.
+        The problem and its given signs.
     instance, root
         What is left to search: a relaxation of the problem with the same optimum.
     parts

@@ -76,7 +76,7 @@ def wait_for(futures: Sequence[Future[Any]], is_over: Callable[[], bool]) -> Non
 
 
 def run_with_deadline(call: Callable[[], T], is_over: Callable[[], bool]) -> T | None:
-    """Return what foreign code answers, or None if it has not answered a moment after ``is_over``."""
+    """Return the answer of the user's code, or None if there is none a moment after ``is_over``."""
     pool = DaemonThreads(1)
     future = pool.submit(call)
     wait_for([future], is_over)

@@ -133,7 +133,7 @@ class Checkpoint:
         if sealed(document)["digest"] != document["digest"]:
             raise _Refused("is damaged or altered")
         if document["data"] != self.data:
-            raise _Refused("belongs to other data, options or a-priori signs")
+            raise _Refused("belongs to other data, options or given signs")
         signs = _pattern(document["incumbent"], root)
         if not signs.is_complete:
             raise _Refused("is malformed")

@@ -145,7 +145,7 @@ class Alternating(Strategy):
         )
 
     def _plan(self, task: SearchTask, relaxation: Relaxation) -> Plan:
-        """Return the choices that concern the starts; foreign code runs where it can be left behind in time."""
+        """Return the choices that concern the starts; the user's code runs in a thread that the search can abandon."""
         limited = self.backend == "cvxpy" and task.time_limit is not None
         foreign = limited or not isinstance(relaxation, ActiveSetRelaxation)
         return Plan(self.n_starts, self.max_iter, self.tol or 0.0, self.polish, foreign)

@@ -28,7 +28,7 @@ _WORTH = 1e-10  # relative improvement below which a flip is not worth a move
 
 
 class Halves(Protocol):
-    """Solves the halves for one instance within the a-priori signs; one object per thread."""
+    """Solves the halves for one instance within the given signs; one object per thread."""
 
     def beta(self, v: Floats) -> Floats:
         """Return the best point with the shares of v: least squares in the weights, signs free."""

@@ -1,4 +1,4 @@
-"""The global optimum by brute force over all sign vectors, from the original data with NumPy and SciPy alone.
+"""The global optimum by brute force over all sign patterns, from the original data with NumPy and SciPy alone.
 
 Nothing that solves problems is imported, so that an error there cannot hide here. Every answer has passed a check of
 the optimality conditions: SciPy's ``nnls`` can fail silently on dependent columns (weights of 1e16, a residual below
@@ -91,7 +91,7 @@ class Solution:
 
 @dataclass(frozen=True, eq=False)
 class Oracle:
-    """The global optimum, one of its sign vectors, and the optimum of every sign vector.
+    """The global optimum, one of its sign patterns, and the optimum of every sign pattern.
 
     Attributes
     ----------
@@ -100,9 +100,9 @@ class Oracle:
     coef, intercept
         A model that attains it.
     signs
-        Its sign vector.
+        Its sign pattern.
     objectives
-        The optimum of each sign vector.
+        The optimum of each sign pattern.
 
     Examples
     --------
@@ -159,7 +159,7 @@ class Program:
 
 
 def brute_force(X: Any, y: Any, labels: Any, **options: Any) -> Oracle:
-    """Return the best of all 2^K sign vectors; label -1 marks a column without a sign.
+    """Return the best of all 2^K sign patterns; label -1 marks a column without a sign.
 
     The oracle shares no code with the solvers of the toolkit.
 
@@ -199,8 +199,8 @@ def unique_optimum(
 ) -> Solution | None:
     """Return the best model whose groups keep the ``given`` signs (0: either), or None if others are about as good.
 
-    Options as in :func:`brute_force`. Independent columns make the optimum of each sign vector unique, and each other
-    sign vector has to be worse, or to have the same coefficients.
+    Options as in :func:`brute_force`. Independent columns make the optimum of each sign pattern unique, and each other
+    sign pattern has to be worse, or to have the same coefficients.
     """
     labels = np.asarray(labels)
     rows = {"penalty": "l2"} | ({"eta": 0.0, "eta_intercept": 0.0} if options.get("penalty") == "l1" else {})

@@ -10,7 +10,7 @@ from partls.verification.verifier import spelled
 
 
 def problem_of(instance: Instance, root: SignPattern) -> Problem:
-    """Return the problem's definition under the a-priori signs ``root``."""
+    """Return the problem's definition under the given signs ``root``."""
     strengths = instance.strengths
     return Problem(
         n_rows=len(instance.y), n_columns=instance.n_columns, n_groups=instance.n_groups,

@@ -3,10 +3,9 @@
 A certificate is a feasible model of objective F and a list of sign boxes, each with the bound claimed for it and a
 vector that proves it. Checked here, from the original numbers:
 
-- the certificate belongs to these data, groups, weights and a-priori signs;
+- the certificate belongs to these data, groups, weights and given signs;
 - the model satisfies the signs, and F is its objective, correctly rounded;
-- no two boxes share a sign vector, and their numbers of sign vectors add up to that of the whole: this is the complete
-  cover;
+- no two boxes share a sign pattern, and their numbers of sign patterns add up to that of the root: the boxes cover it;
 - each box's vector proves its bound, which reaches F minus the tolerance stated (``exact_bounds`` has the mathematics).
 
 ``mode="rounding"`` (the default) multiplies matrices of 16-bit digits in floating point, which is exact, and proves
@@ -156,7 +155,7 @@ def verify(
     if sizes != (*data.X.shape, data.partition.n_groups):
         raise VerificationError("the certificate is for {} rows, {} columns and {} groups".format(*sizes))
     if claim.problem.signs != given:
-        raise VerificationError(f"the certificate is for the a-priori signs {claim.problem.signs}, not {given}")
+        raise VerificationError(f"the certificate is for the given signs {claim.problem.signs}, not {given}")
     if claim.data != data.digest(claim.problem):
         raise VerificationError("the certificate belongs to other data, groups or weights")
     checker = Checker(data, claim.problem, exact=mode == "exact")
@@ -191,18 +190,18 @@ def verify(
 
 
 def check_cover(root: str, boxes: list[str]) -> None:
-    """Refuse boxes that leave out a sign vector of the root, share one, or reach outside."""
+    """Refuse boxes that leave out a sign pattern of the root, share one, or reach outside."""
     table = np.array([[SIGNS[sign] for sign in box] for box in boxes], dtype=np.int8)
     whole = np.array([SIGNS[sign] for sign in root], dtype=np.int8)
     if ((whole != 0) & (table != whole)).any():
-        raise VerificationError("a box reaches outside of the a-priori signs")
+        raise VerificationError("a box reaches outside of the given signs")
     _refuse_overlaps(table)
     if sum(2 ** box.count("0") for box in boxes) != 2 ** root.count("0"):
-        raise VerificationError("the boxes do not cover every sign vector")
+        raise VerificationError("the boxes do not cover every sign pattern")
 
 
 def _refuse_overlaps(table: NDArray[np.int8]) -> None:
-    """Refuse two boxes without a group that is + in one and - in the other: these share a sign vector."""
+    """Refuse two boxes without a group that is + in one and - in the other: these share a sign pattern."""
     pending = [np.arange(len(table))]
     while pending:
         some = pending.pop()
