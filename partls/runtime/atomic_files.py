@@ -13,8 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from partls.runtime.posix import STREAM_FOLDERS
-
+_STREAM_FOLDERS = ("/dev", "/dev/fd", "/proc/self/fd")  # names of streams that are open; none on Windows
 _ABANDONED = 60.0  # seconds without a byte
 
 
@@ -60,7 +59,7 @@ def is_stream(path: str | os.PathLike[str]) -> bool:
     """Return whether this is a device, a pipe or a name for what is open already: it gets bytes and is not replaced."""
     if not os.path.exists(path):
         return False
-    return not os.path.isfile(path) or os.path.dirname(os.path.abspath(path)) in STREAM_FOLDERS
+    return not os.path.isfile(path) or os.path.dirname(os.path.abspath(path)) in _STREAM_FOLDERS
 
 
 def is_read_only(path: str | os.PathLike[str]) -> bool:

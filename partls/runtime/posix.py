@@ -10,8 +10,6 @@ from concurrent import futures
 from typing import Any
 from weakref import WeakSet
 
-STREAM_FOLDERS = ("/dev", "/dev/fd", "/proc/self/fd")  # folders of names for what is open already; none on Windows
-
 _RINGING: WeakSet[futures.Future[Any]] = WeakSet()  # these tell the main thread when they are done
 
 
