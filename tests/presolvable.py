@@ -115,7 +115,7 @@ def problem(kind: str, seed: int) -> Case:
     labels = [*labels, *(max(labels) + 1 + rng.integers(0, 2, plain)).tolist()]
     X = np.hstack([X, others]) * np.exp2(rng.integers(-2, 3, X.shape[1] + plain))
     labels = np.unique(labels, return_inverse=True)[1].tolist()
-    X, options = _spoiled(rng, X)
+    X, options = _spoiled(rng, X, max(labels) + 1)
     y = X @ rng.normal(size=X.shape[1]) + rng.normal(size=n) + 3.0
     order = rng.permutation(X.shape[1])
     K = max(labels) + 1
@@ -123,7 +123,7 @@ def problem(kind: str, seed: int) -> Case:
     return Case(Tiny(X[:, order], y, tuple(labels[j] for j in order), options), signs, f"{kind} {seed}")
 
 
-def _spoiled(rng: Rng, X: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
+def _spoiled(rng: Rng, X: np.ndarray, n_groups: int) -> tuple[np.ndarray, dict[str, Any]]:
     """Return the columns, standardised at random, and options that leave the rules something to get wrong."""
     if rng.random() < 0.3:
         spread = X.std(axis=0)
@@ -136,6 +136,10 @@ def _spoiled(rng: Rng, X: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
     if rng.random() < 0.2:
         options |= {"eta": float(rng.choice([0.1, 2.0])), "penalty": str(rng.choice(["l1", "l2"]))}
         options["penalize_intercept"] = bool(options.get("fit_intercept", True) and rng.random() < 0.5)
+    elif rng.random() < 0.15:  # some groups without a penalty
+        options |= {"eta": (rng.integers(0, 2, n_groups) * 0.7).tolist(), "penalty": str(rng.choice(["l1", "l2"]))}
+    if rng.random() < 0.1:
+        options["ridge"] = 0.3
     return X, options
 
 
