@@ -547,3 +547,8 @@ def test_names_for_columns_without_names_are_one_line() -> None:
         Partition.of(groups, n_columns=14)
     assert "\n" not in str(refusal.value) and '"c0", "c1"' in str(refusal.value)
     assert 'in a pipeline: set_output(transform="pandas")' in str(refusal.value)
+
+
+def test_the_codes_of_a_column_are_suggested_by_their_pattern() -> None:
+    with refused('unknown column "town"; did you mean the pattern "town_*"?'):
+        Partition.of({"place": ["town"]}, n_columns=2, columns=["town_Bath", "town_Ely"])

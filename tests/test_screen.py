@@ -109,3 +109,17 @@ def test_text_is_folded_where_it_reads_best() -> None:
 
 def test_a_share_that_is_not_zero_is_not_shown_as_zero() -> None:
     assert [percent(share) for share in (0.0, 1e-7, -1e-7, 0.0012)] == ["0.00%", "<0.01%", ">-0.01%", "0.12%"]
+
+
+def test_patterns_that_differ_in_arbitrary_signs_are_one_line() -> None:
+    rng = np.random.default_rng(2)
+    towns = pd.get_dummies(pd.Series(rng.choice(list("abc"), 60)), prefix="town", dtype=float)
+    X = towns.assign(size=rng.normal(size=60), age=rng.normal(size=60))
+    y = X["size"] + 0.02 * X["age"] + X["town_a"] + rng.normal(size=60)
+    model = PartLSRegressor({"town": ["town_*"], "size": ["size"], "age": ["age"]}).fit(X, y)
+    certainty = model.sign_certainty(within=0.1)
+    assert [row.exact for row in certainty.rows] == [True] * 3 and certainty.rows[0].increase == 0
+    printed = str(certainty).split("signs", 2)[-1].splitlines()
+    patterns = [line.split()[0] for line in printed if line.startswith(("*", "+", "-")) and "---" not in line]
+    assert len(certainty.near_ties) == 4 and sorted(patterns) == ["*++", "*+-"]
+    assert "(* is either sign)" in str(certainty)

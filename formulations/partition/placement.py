@@ -78,7 +78,9 @@ class Extent:
             if self.names is None:
                 raise InvalidInput(f'"{member}" is a name, but columns have none; {NAME_THEM}')
             if member not in self.positions:
-                raise InvalidInput(f'unknown column "{member}"{suggestion(member, self.positions)}')
+                codes = any(name.startswith(f"{member}_") for name in self.names)
+                hint = f'; did you mean the pattern "{member}_*"?' if codes else suggestion(member, self.positions)
+                raise InvalidInput(f'unknown column "{member}"{hint}')
             return self.positions[member]
         if isinstance(member, bool) or not isinstance(member, int):
             raise InvalidInput(f"{member!r} is neither a column name nor an integer position")

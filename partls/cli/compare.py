@@ -18,7 +18,7 @@ from partls.cli.option_groups import unbundled
 from partls.cli.output import finite, guarded, print_document, show
 from partls.result import Result, Status
 from partls.runtime.options import chosen, nonnegative
-from partls.runtime.progress import in_terminal
+from partls.runtime.progress import working
 
 
 def _names() -> list[str]:
@@ -63,13 +63,14 @@ def compare(
     nonnegative("time_limit", time_limit)
     _ = kernel.one_node  # compiled now, so that no relaxation's time is the compiler's
     instance = columns.read(spelling.open(data), objective, memory=memory).instance(objective)
-    found = solve_instance(instance, time_limit=time_limit, progress=in_terminal())
+    found = solve_instance(instance, time_limit=time_limit, progress=True)
     if found.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
-    compared = relaxations.compare(
-        instance, relaxations=relaxation, optimum=_optimum_at(instance, found, time_limit), depths=depth or (),
-        time_limit=time_limit,
-    )
+    with working("comparing the relaxations"):
+        compared = relaxations.compare(
+            instance, relaxations=relaxation, optimum=_optimum_at(instance, found, time_limit), depths=depth or (),
+            time_limit=time_limit,
+        )
     if not as_json:
         show(compared)
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import time
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -72,8 +73,10 @@ class SignCertainty(Report):
             for row in self.rows
         ]
         headers = ("group", "sign", "beta", "objective if flipped", "increase", "beta if flipped")
-        ties = [[str(tie.signs), *self._cost(tie)] for tie in self.near_ties]
-        more = "" if self.complete else ", and there may be more:"
+        free = {k for k, row in enumerate(self.rows) if row.increase == 0 and row.exact}
+        ties = [*dict.fromkeys((_spelled(tie.signs, free), *self._cost(tie)) for tie in self.near_ties)]
+        more = "" if self.complete else ", and there may be more"
+        more += " (* is either sign)" if free and ties else ""
         patterns = table(("signs", "objective", "increase"), ties)
         costs = table(headers, flips, left=(0, 1))
         return "\n".join([*map(wrapped, self._heading()), costs, "", self._count() + more, patterns])
@@ -120,6 +123,11 @@ def sign_certainty(result: Result, *, within: float = 0.01, max_patterns: int = 
     rows = tuple(_flip(solver, result, k, 1 / (K - k + 1)) for k in range(K))  # the near ties get a part too
     ties, complete = _near_ties(solver, result, within, max_patterns)
     return SignCertainty(rows, ties, within, complete, result.rounded.vanishes)
+
+
+def _spelled(signs: SignPattern, free: Collection[int]) -> str:
+    """Return a pattern with a star for each group that fits equally well with either sign."""
+    return "".join("*" if k in free else sign for k, sign in enumerate(str(signs)))
 
 
 class _Solver:

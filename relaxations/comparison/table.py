@@ -6,7 +6,7 @@ import html
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from io import StringIO
-from math import isnan
+from math import inf, isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from formulations.errors import PartLSError
@@ -112,8 +112,8 @@ class ResultTable:
 
 
 def number(value: float, form: str = ".6g") -> str:
-    """Return a number for a table; a dash where there is none."""
-    if isnan(value):
+    """Return a number for a table; a dash where there is none, and for the bound that says nothing."""
+    if isnan(value) or value == -inf:
         return "–"  # noqa: RUF001
     shown = format(value, form)
     return shown[1:] if shown.startswith("-") and not shown.strip("-0.") else shown  # no minus zero

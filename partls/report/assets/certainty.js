@@ -30,7 +30,7 @@ function flips() {
 function tieTable(own, others) {
   const flipped = (tie) =>
     signedGroups.flatMap((group, k) => {
-      if (tie.signs[k] === own.signs[k]) return [];
+      if (tie.signs[k] === own.signs[k] || group.either) return [];
       return [
         ", ",
         named(group.name),
@@ -56,15 +56,18 @@ function certaintySection(section) {
     return;
   }
   const { within, complete, ties } = figures.certainty;
-  const [own, ...others] = ties; // the fit itself comes first
+  const own = ties[0]; // the fit itself comes first
+  const known = ({ signs }) => signs.filter((_, k) => !signedGroups[k].either).join();
+  const others = ties.filter((tie, i) => ties.findIndex((other) => known(other) === known(tie)) === i).slice(1);
   const near = figures.proof.exact_fit
     ? "with an exact fit (up to rounding)"
     : `within ${percent(within)} of the best objective`;
   const words = others.length
     ? `${count(others.length, "other sign pattern")} ${near}${complete ? "" : ", and there may be more"}.`
     : `No other sign pattern ${complete ? "comes" : "was found"} ${near}${complete ? "" : ", but there may be some"}.`;
+  const either = signedGroups.some((group) => group.either) ? " Groups that fit with either sign are not counted." : "";
   const left = make("div", {}, make("h3", {}, "Cost of flipping each sign"), flips());
-  const right = make("div", { id: "ties" }, make("h3", {}, "Near ties"), make("p", {}, words));
+  const right = make("div", { id: "ties" }, make("h3", {}, "Near ties"), make("p", {}, words + either));
   if (others.length) right.append(...tieTable(own, others));
   section.append(make("div", { class: "pair" }, left, right));
 }
