@@ -8,9 +8,10 @@ const byCertainty = signedGroups
   .sort((a, b) => (a.flip.increase ?? Infinity) - (b.flip.increase ?? Infinity));
 
 function flips() {
-  const most = Math.max(...byCertainty.map((group) => group.flip.increase ?? 0), 0);
+  const certain = byCertainty.filter((group) => !group.either);
+  const most = Math.max(...certain.map((group) => group.flip.increase ?? 0), 0);
   const list = make("ul", { class: "bars thin", id: "flips" });
-  showMore(list, byCertainty, (group) => {
+  showMore(list, certain, (group) => {
     const { increase, beta, exact } = group.flip;
     const tied = increase !== null && increase <= figures.certainty.within;
     const name = [named(group.name), tied ? make("span", { class: "tag" }, "near tie") : null];
@@ -24,7 +25,9 @@ function flips() {
     withTip(row, () => `${group.name}: ${effectOf(group)}\n${costText(group.flip)}`);
     return make("li", {}, row);
   });
-  return byCertainty.length ? list : make("p", {}, "Every group is zero: there is no sign to flip.");
+  const n = byCertainty.length - certain.length;
+  const rest = n ? [remark(`Not listed: ${count(n, "group")} that ${n === 1 ? "fits" : "fit"} equally well with either sign.`)] : [];
+  return byCertainty.length ? [list, ...rest] : [make("p", {}, "Every group is zero: there is no sign to flip.")];
 }
 
 function tieTable(own, others) {
@@ -66,7 +69,7 @@ function certaintySection(section) {
     ? `${count(others.length, "other sign pattern")} ${near}${complete ? "" : ", and there may be more"}.`
     : `No other sign pattern ${complete ? "comes" : "was found"} ${near}${complete ? "" : ", but there may be some"}.`;
   const either = signedGroups.some((group) => group.either) ? " Groups that fit with either sign are not counted." : "";
-  const left = make("div", {}, make("h3", {}, "Cost of flipping each sign"), flips());
+  const left = make("div", {}, make("h3", {}, "Cost of flipping each sign"), ...flips());
   const right = make("div", { id: "ties" }, make("h3", {}, "Near ties"), make("p", {}, words + either));
   if (others.length) right.append(...tieTable(own, others));
   section.append(make("div", { class: "pair" }, left, right));
