@@ -1,8 +1,8 @@
 // The course of the search, and the settings and versions behind it.
 
 const REPLAYED =
-  "This search was over within one round, too soon to be recorded. A plain search tells it again, the lowest bound " +
-  "first; its nodes can differ.";
+  "This search ended before its course could be recorded. The chart shows a second search of the same problem, the " +
+  "lowest bound first; its nodes can differ.";
 const NODE =
   "A node is a set of sign patterns that have some signs in common; it is closed once its lower bound shows that nothing " +
   "in it is better.";
@@ -11,7 +11,7 @@ const START =
 const TRIED =
   "More than the nodes counted above: where the search tries both signs of a group, it may close one of the two halves " +
   "at once, without a visit of its own.";
-const NO_COURSE = "Best model and bound met at once, or their course was not recorded: there is none to draw.";
+const NO_COURSE = "There is no course to draw: the best model and the bound met at once, or were not recorded.";
 
 // The options of a fit, where the name does not say what it is.
 const MEANS = {
