@@ -207,7 +207,8 @@ def solve_instance(
 
 def _can_begin_anew(task: SearchTask, strategy: Strategy) -> bool:
     """Return whether nobody notices a run that is given up and begins anew: no observer, no file, no other process."""
-    if not isinstance(strategy, BranchAndBound | Enumeration | Alternating) or callable(task.progress):
+    told = callable(task.progress) and not getattr(task.progress, "can_begin_anew", False)
+    if told or not isinstance(strategy, BranchAndBound | Enumeration | Alternating):
         return False
     seen = [getattr(strategy, name, None) for name in ("checkpoint", "executor")]
     return seen == [None, None] and isinstance(getattr(strategy, "relaxation", ""), str) and task.n_jobs == 1
@@ -215,6 +216,8 @@ def _can_begin_anew(task: SearchTask, strategy: Strategy) -> bool:
 
 def _timed(task: SearchTask, strategy: Strategy, *, settle: bool) -> Result:
     """Return the result within the time limit, which does not count what loading the kernel takes."""
+    if getattr(task.progress, "can_begin_anew", False):
+        task.progress.begin()  # type: ignore[union-attr]
     if task.time_limit is not None:
         strategy.prepare()
         task = replace(task, began=time.perf_counter())

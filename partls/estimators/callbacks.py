@@ -60,6 +60,15 @@ class FitReporter:
                 estimator=self._estimator, **self._data, reconstruction_attributes=fitted
             )
 
+    @property
+    def can_begin_anew(self) -> bool:
+        """Whether nobody else sees the rounds of a search that is given up."""
+        return self._context is None
+
+    def begin(self) -> None:
+        """Forget the rounds of a search that was given up: it begins, or begins anew."""
+        self._rounds = []
+
     def __call__(self, state: SearchState) -> bool:
         """Take note of a round; return whether a callback asks to stop."""
         self._rounds.append(state)
