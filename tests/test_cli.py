@@ -372,8 +372,8 @@ def test_a_limit_leaves_a_proof_of_the_root_alone(folder: Path) -> None:
     assert "the certificate proof.json is not written: exact arithmetic on data of this size" in without_time.stderr
     assert (without_time.exit_code, Path("proof.json").exists()) == (3, False)
     document(*hard, "--time-limit", "1", "--certificate", "proof.json", code=3)
-    assert run("verify", "proof.json", *hard[1:]).exit_code == 1
-    assert document("verify", "proof.json", *hard[1:], "--gap", "1")["verified"]
+    assert run("verify", "proof.json", hard[1]).exit_code == 1
+    assert document("verify", "proof.json", hard[1], "--gap", "1")["verified"]
 
 
 @pytest.mark.parametrize("ctrl_c", ["default_int_handler", "SIG_IGN"])  # the second in the background of a script
