@@ -413,6 +413,7 @@ def test_the_sign_of_a_whole_text_column_is_said_to_be_arbitrary(folder: Path) -
 
     assert either_sign() == ["town"]
     shown = " ".join(run(*fit).stdout.split())
+    assert "│ town │ ± │" in shown
     assert 'either sign fits equally well for 1 group, "town": compare the columns of the group' in shown
     assert "presolve: 1 group without a search, its sign is arbitrary" in shown
     assert "presolve" not in run(*fit, "--no-presolve").stdout

@@ -103,7 +103,8 @@ def _plain(value: Any) -> Any:
 
 
 def group_table(result: Result, *, units: str = "") -> Table:
-    """Return one row per group: its sign and effect, and the share of each of its features."""
+    """Return one row per group: its sign and effect, and the share of each of its features; ± where either will do."""
+    either = result.ambiguities.either_sign
     partition, alpha, beta = result.instance.partition, result.alpha, result.beta
     columns = partition.columns or tuple(str(j) for j in range(partition.n_columns))
     table = Table(title=f"Groups and the features that carry them{units}", title_justify="left")
@@ -117,7 +118,7 @@ def group_table(result: Result, *, units: str = "") -> Table:
         carried = [f"{short(columns[m])} {_share(alpha[m])}" for m in order if alpha[m] > 0]
         idle = len(members) - len(carried)
         shares = _first(carried) + (f" ({idle} without effect)" if idle and beta[k] else "")
-        sign = Text(*_SIGN[int(np.sign(beta[k]))])
+        sign = Text("±", style="dim") if name in either else Text(*_SIGN[int(np.sign(beta[k]))])
         table.add_row(Text(short(name)), sign, f"{beta[k]:.4g}", Text(shares))
     if len(partition.free):
         order = partition.free[np.argsort(-np.abs(result.coef[partition.free]), kind="stable")]
