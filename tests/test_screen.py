@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from partls import PartLSRegressor
 from partls.cli import app
 from partls.explain.report import percent, table
 from partls.explain.summary import NEGATIVE_SHARE
+from partls.runtime import progress
 from partls.runtime.screen import folded, wrapped
 
 LONG = "TheAreaOfTheGardenBehindTheHouse_measured in square metres"  # 58 letters
@@ -123,3 +125,23 @@ def test_patterns_that_differ_in_arbitrary_signs_are_one_line() -> None:
     patterns = [line.split()[0] for line in printed if line.startswith(("*", "+", "-")) and "---" not in line]
     assert len(certainty.near_ties) == 4 and sorted(patterns) == ["*++", "*+-"]
     assert "(* is either sign)" in str(certainty)
+
+
+def test_long_work_says_what_it_does_where_nobody_watches(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports, proofs, explanations and comparisons have a line for every half minute."""
+    lines: list[str] = []
+    monkeypatch.setattr(progress, "heartbeat", lambda line: nullcontext(lines.append(line())))
+    monkeypatch.chdir(folder)
+    told = {
+        f"fit {WITH} --out m2.json --certificate c2.json --report p2.html --force": (
+            "searching", "writing the report", "writing the proof"
+        ),
+        "explain m2.json d.csv --bootstrap 3": ("certainty of the signs", "price of the constraint", "resamples"),
+        f"compare {WITH} --relaxation active-set": ("searching", "comparing the relaxations"),
+        "verify c2.json d.csv": ("checking the proof",),
+    }
+    for command, words in told.items():
+        lines.clear()
+        done = CliRunner().invoke(app, command.split(), catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        assert all(any(line.startswith(f"{word}: ") for line in lines) for word in words), (command, lines)

@@ -153,8 +153,9 @@ def read(
 
 def _shown(batches: Iterable[pa.RecordBatch], table: Table) -> Iterator[pa.RecordBatch]:
     """Pass batches on behind a bar with rows and rows per second."""
-    with bar(enabled=True) as shown, heartbeat(lambda: f"{table.doing}: {shown.tasks[0].fields['told']}"):
-        task, rows = shown.add_task(table.doing, total=None, told=""), 0
+    rows, told = 0, "no rows yet"
+    with bar(enabled=True) as shown, heartbeat(lambda: f"{table.doing}: {told}"):
+        task = shown.add_task(table.doing, total=None, told="")
         for batch in batches:
             rows += batch.num_rows
             share = rows / table.n_rows if table.n_rows else table.share_read
