@@ -14,7 +14,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve, cholesky
+from scipy.linalg import cho_solve, cholesky
 
 from formulations.data import Floats
 from formulations.errors import InvalidInput
@@ -23,10 +23,12 @@ from formulations.signs import SignPattern
 from relaxations.active_set import COSTLY_RESIDUAL, ActiveSetBounder, ActiveSetRelaxation, GroupedProblem
 from relaxations.clock import check, factorisation
 from relaxations.interpreter import kernel
+from relaxations.multipliers.cost import step_seconds
 from relaxations.multipliers.flatness import most_curved
 from relaxations.multipliers.shor import ShorProblem, shor_multipliers
 from relaxations.price import Price
 from relaxations.protocol import Bound, BoundStatus
+from relaxations.safe.inverse import inverse_above, norm_above
 
 if TYPE_CHECKING:
     from relaxations.kernel.tableau import KernelProblem, PairMultipliers
@@ -34,9 +36,8 @@ if TYPE_CHECKING:
 _UNIT = float(np.finfo(np.float64).eps) / 2
 _CURVED = 1e-4  # least eigenvalue of R'R - N (columns have norm about 1) that dependent columns need
 _REACH = 1.01  # of coefficients: the inverse is rounded
-_LARGEST_SHARE = 0.05  # of its inverse that rounding may cost: the proof of convexity is the harder for it
-_STEPS, _OPERATIONS = 15.0, 2e10  # of the interior-point method; operations per second
-_NODE = 7e-9  # seconds per squared number of columns, measured for 200 to 400
+_STEPS = 12.0  # of the interior-point method, to the default accuracy
+_NODE, _NODE_BY_COLUMNS = 1.2e-5, 5e-9  # seconds of a node; more per squared number of columns
 LARGEST_GROUP = 40  # columns: dropping a group's multipliers takes as many pending updates of the tableau
 
 
@@ -85,10 +86,9 @@ class ConvexifiedRelaxation(ActiveSetRelaxation):
         return _ConvexifiedBounder(instance, self)
 
     def price(self, instance: Instance) -> Price:
-        """Return the seconds of the multipliers and of a node of the compiled search, for m pairs of M columns."""
-        M, sizes = float(instance.reduction.n_columns), np.bincount(instance.reduction.labels).astype(np.float64)
-        pairs = float(sizes @ (sizes - 1.0)) / 2.0
-        return Price(_STEPS * (pairs**3 / 3.0 + 10.0 * M**3) / _OPERATIONS, _NODE * M**2)
+        """Return the seconds of the multipliers and of a node of the compiled search."""
+        columns = instance.reduction.n_columns
+        return Price(_STEPS * step_seconds(instance.reduction), _NODE + _NODE_BY_COLUMNS * columns**2)
 
     def multipliers(self, grouped: GroupedProblem, root: SignPattern) -> Floats | None:
         """Return theta N for the box of ``root``, a row per column with the entries of its own group.
@@ -163,7 +163,7 @@ def convexified(grouped: GroupedProblem, plain: KernelProblem, N: Floats) -> Ker
     F, margin = Q.copy(), 4.0 * (len(Q) + 2) * _UNIT * max(float(np.trace(Q)), 1.0)
     for first, last in _groups(grouped):
         F[first:last, first:last] -= N[first:last, : last - first]
-    V = _inverse_above(F, margin)
+    V = inverse_above(F, margin)
     pairs = None if V is None else _pair_multipliers(grouped, N, V)
     if V is None or pairs is None:
         return None
@@ -187,31 +187,6 @@ def _groups(grouped: GroupedProblem) -> list[tuple[int, int]]:
     return [(int(first), int(last)) for first, last in zip(grouped.start[:-1], grouped.start[1:], strict=True)]
 
 
-def _inverse_above(F: Floats, margin: float) -> Floats | None:
-    """Return V with ``V >= inv(F - margin I)``, proved; None unless F exceeds the margin.
-
-    A Cholesky factorisation that ends is exact for a matrix nearer than the margin. An inverse that is off by at most e
-    in norm is below the true one by at most a share ``e max(F)`` of that.
-    """
-    identity = np.eye(len(F))
-    shifted = F - margin * identity
-    try:
-        cholesky(shifted - margin * identity, lower=True, check_finite=False)
-        V = cho_solve((cholesky(shifted, lower=True, check_finite=False), True), identity, check_finite=False)
-    except LinAlgError:
-        return None
-    V = 0.5 * (V + V.T)
-    rounding = 4.0 * len(F) * _UNIT * (np.abs(V) @ np.abs(shifted).sum(axis=1))
-    left = float((np.abs(identity - V @ shifted).sum(axis=1) + rounding).max())
-    share = 2.0 * left * _norm(V) * _norm(F)
-    return V / (1.0 - share) if max(left, share) < _LARGEST_SHARE else None
-
-
-def _norm(A: Floats) -> float:
-    """Return a bound on the norm of a symmetric matrix."""
-    return float(np.abs(A).sum(axis=1).max(initial=0.0))
-
-
 def _pair_multipliers(grouped: GroupedProblem, N: Floats, V: Floats) -> PairMultipliers | None:
     """Return N, its factors and ``Z = J + H'V H``, or None where rounding exceeds what Z allows for."""
     H, J, strength = np.zeros_like(N), np.ones(len(N)), 0.0
@@ -226,7 +201,7 @@ def _pair_multipliers(grouped: GroupedProblem, N: Floats, V: Floats) -> PairMult
     for first, last in _groups(grouped):
         Z[first:last] = H[first:last, : last - first].T @ half[first:last]
     allowance = kernel.pairs.ALLOWANCE
-    if strength * 4.0 * len(V) * _UNIT * _norm(V) > 0.5 * allowance:
+    if strength * 4.0 * len(V) * _UNIT * norm_above(V) > 0.5 * allowance:
         return None
     Z = 0.5 * (Z + Z.T)
     Z[np.diag_indices(len(Z))] += J + allowance

@@ -22,11 +22,13 @@ from relaxations.safe.least_squares import SafeBound
 from relaxations.safe.lift import (
     Interior,
     LiftedProblem,
+    Proof,
     lift_bound,
     multiplier_bound,
     projected_gram,
     projected_target,
 )
+from relaxations.safe.settling import settled
 from relaxations.sign_constrained import solve_signed
 
 _BEYOND = 1e-9  # of the target's square: how far multipliers pass the cutoff, so that what is proved of them does, too
@@ -52,23 +54,27 @@ class MultiplierBounder:
         problem = lifted_problem(self.reduction, self.reduction.column_signs(signs), cuts=self.cuts)
         v = solve_signed(self.reduction, problem.signs)
         value = estimate = self._safe.value(v, problem.signs, problem.size)
+        known = None
         if not signs.is_complete and value * scale < cutoff:
-            proved, estimate, v = self._by_multipliers(problem, v, value, cutoff / scale)
-            value = max(value, proved)
+            proof, estimate, v, flat = self._by_multipliers(problem, v, value, cutoff / scale)
+            value = max(value, proof.value)
+            if value * scale < cutoff:
+                known = settled(problem, proof, flat, cutoff / scale, signs, self.reduction.labels)
         # A sum of squares and a penalty: no safe bound needs to be below zero.
         value = max([max(value, 0.0) * scale, *(self._proved.get(parent, -inf) for parent in signs.parents)])
         self._proved[signs] = value
         status = BoundStatus.CUTOFF if value >= cutoff else BoundStatus.OPTIMAL
-        return Bound(value, estimate * scale, v, status, time.perf_counter() - began)
+        return Bound(value, estimate * scale, v, status, time.perf_counter() - began, settled=known)
 
     def _by_multipliers(self, problem: LiftedProblem, v: Floats, floor: float, cutoff: float
-                        ) -> tuple[float, float, Floats]:
-        """Return (certified value, estimate, point); the cheap bound's own where the lift proves nothing beyond it."""
+                        ) -> tuple[Proof, float, Floats, NDArray[np.bool_]]:
+        """Return (proof, estimate, point, flat entries); a proof of nothing where the lift has none."""
+        nothing = Proof(-inf, np.zeros(problem.products.shape), np.zeros(len(v)))
         inner = self._root
         if inner is None or inner.flat.any():  # decided signs leave fewer directions flat: look again at this node
             inner = self._search(problem, np.zeros(problem.products.shape))
         if inner is None:
-            return floor, floor, v
+            return nothing, floor, v, np.ones(len(v), bool)
         curved = np.flatnonzero(~inner.flat)
         shor, zero = _curved_problem(problem, inner, curved)
         start = self._centre if len(curved) == len(v) and self._root is inner else None
@@ -77,11 +83,12 @@ class MultiplierBounder:
             start=start, inner=inner.N[np.ix_(curved, curved)],
         )
         if found is None:
-            return floor, floor, v
+            return nothing, floor, v, inner.flat
         N, slopes, v = np.zeros(inner.N.shape), np.zeros(len(v)), v.copy()
         N[np.ix_(curved, curved)], slopes[curved], v[curved] = found.N, found.slopes, found.coef
-        proved = multiplier_bound(problem, N, slopes, inner)
-        return proved if np.isfinite(proved) else lift_bound(problem, N, inner, v), found.estimate + zero, v
+        proof = multiplier_bound(problem, N, slopes, inner)
+        proof = proof if np.isfinite(proof.value) else lift_bound(problem, N, inner, v)
+        return proof, found.estimate + zero, v, inner.flat
 
     @cached_property
     def _safe(self) -> SafeBound:

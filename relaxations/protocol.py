@@ -63,6 +63,8 @@ class Bound:
         What went wrong in a bounder that raised, returned no number or whose solvers failed; else empty.
     parts
         Every bound a policy computed for this node, failed ones included; empty for a single relaxation.
+    settled
+        The node's signs with those that every solution below the cutoff has, proved; None where nothing is known.
 
     Examples
     --------
@@ -83,6 +85,7 @@ class Bound:
     source: str = ""
     error: str = ""
     parts: tuple[Bound, ...] = ()
+    settled: SignPattern | None = None
 
 
 @runtime_checkable
@@ -135,7 +138,7 @@ def ask(bounder: Bounder, signs: SignPattern, *, cutoff: float = inf, source: st
     """
     began = time.perf_counter()
     try:
-        bound = _checked(bounder.bound(signs, cutoff=cutoff))
+        bound = _checked(bounder.bound(signs, cutoff=cutoff), signs)
         error = "not a number" if isnan(bound.value) else ""
         bound = replace(bound, source=bound.source or source)
     except (InvalidInput, OutOfTime):
@@ -147,9 +150,12 @@ def ask(bounder: Bounder, signs: SignPattern, *, cutoff: float = inf, source: st
     return bound
 
 
-def _checked(bound: Bound) -> Bound:
+def _checked(bound: Bound, signs: SignPattern) -> Bound:
     """Return a bound whose fields are of their types; lists and other numbers are converted."""
     if not isinstance(bound.status, BoundStatus) or not all(isinstance(part, Bound) for part in bound.parts):
+        raise TypeError(bound)
+    settled = bound.settled
+    if settled is not None and not (isinstance(settled, SignPattern) and signs.contains(settled)):
         raise TypeError(bound)
     coef = bound.coef
     if coef is not None:
@@ -165,7 +171,11 @@ def strongest(bounds: Sequence[Bound]) -> Bound:
     best = max(trusted, key=lambda bound: bound.value, default=bounds[-1])
     points = [bound.coef for bound in (best, *trusted) if bound.coef is not None]
     parts = tuple(part for bound in bounds for part in bound.parts or (bound,))
-    return replace(best, coef=points[0] if points else None, seconds=sum(b.seconds for b in bounds), parts=parts)
+    known = max((bound.settled for bound in trusted if bound.settled is not None),
+                key=lambda signs: -len(signs.undecided), default=None)
+    return replace(
+        best, coef=points[0] if points else None, seconds=sum(b.seconds for b in bounds), parts=parts, settled=known
+    )
 
 
 def is_sequential(relaxation: Relaxation) -> bool:

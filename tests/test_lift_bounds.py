@@ -27,7 +27,7 @@ from relaxations import (
 )
 from relaxations.conic.lift import solvers_for
 from relaxations.conic.relaxation import ConicBounder
-from relaxations.safe.lift import LiftedProblem, _margin, _positive_definite, interior, lift_bound
+from relaxations.safe.lift import LiftedProblem, _positive_definite, interior, lift_bound, margin
 from tests.families import FAMILIES, correlated, mixed_target, overdetermined, split
 from tests.oracles import brute_force
 from tests.strategies import Tiny
@@ -199,7 +199,7 @@ def test_a_certificate_needs_its_psd_proof() -> None:
     optimum = brute_force(case.X, case.y, case.labels).objective / reduction.scale
     believed = problem.size - stationary @ S @ stationary
     assert np.linalg.eigvalsh(S)[0] < 0
-    assert lift_bound(problem, N, inner) <= optimum < believed
+    assert lift_bound(problem, N, inner).value <= optimum < believed
 
 
 def test_multipliers_are_clipped_to_what_the_signs_allow() -> None:
@@ -379,5 +379,5 @@ def test_what_rounding_makes_definite_is_not_believed() -> None:
         rows = np.random.default_rng(seed).integers(-50, 51, (19, 20)).astype(float)
         C = rows.T @ rows
         believed += _positive_definite(C, 0.0)
-        assert not _positive_definite(C, _margin(C))
+        assert not _positive_definite(C, margin(C))
     assert believed > 5

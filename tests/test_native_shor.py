@@ -144,9 +144,9 @@ def test_multipliers_that_leave_no_curvature_prove_nothing() -> None:
     inner = InteriorSearch(lambda part, gram: most_curved(gram, part.products))(problem, np.zeros((M, M)))
     assert inner is not None
     N = problem.admissible(np.full((M, M), 5.0), inner.flat)
-    assert multiplier_bound(problem, N, np.zeros(M), inner) == -inf
-    assert multiplier_bound(problem, np.full((M, M), np.nan), np.zeros(M), inner) == -inf
-    assert np.isfinite(multiplier_bound(problem, np.zeros((M, M)), np.zeros(M), inner))
+    assert multiplier_bound(problem, N, np.zeros(M), inner).value == -inf
+    assert multiplier_bound(problem, np.full((M, M), np.nan), np.zeros(M), inner).value == -inf
+    assert np.isfinite(multiplier_bound(problem, np.zeros((M, M)), np.zeros(M), inner).value)
 
 
 def test_slopes_of_the_wrong_sign_are_priced() -> None:
@@ -157,8 +157,8 @@ def test_slopes_of_the_wrong_sign_are_priced() -> None:
     problem = lifted_problem(reduction, np.zeros(M, np.int8), cuts=True)
     inner = InteriorSearch(lambda part, gram: most_curved(gram, part.products))(problem, np.zeros((M, M)))
     assert inner is not None
-    honest = multiplier_bound(problem, np.zeros((M, M)), np.zeros(M), inner)
-    forged = multiplier_bound(problem, np.zeros((M, M)), -problem.A.T @ problem.z, inner)
+    honest = multiplier_bound(problem, np.zeros((M, M)), np.zeros(M), inner).value
+    forged = multiplier_bound(problem, np.zeros((M, M)), -problem.A.T @ problem.z, inner).value
     assert forged <= honest + VANISHING * problem.size < problem.size
 
 

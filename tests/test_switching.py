@@ -184,12 +184,12 @@ def test_the_strong_bound_is_asked_only_where_much_is_left_to_do() -> None:
         return [part.source for part in policy.prepare(instance).bound(signs, cutoff=cutoff).parts]
 
     both = ["active-set", "exact"]
-    assert sources(root, inf, break_even=2**8 / 3.1) == both  # the root, too
-    assert sources(root, inf, break_even=2**8 / 2.9) == ["active-set"]  # at most 2^8 leaves below
+    assert sources(root, inf, break_even=2**8 / 10.1) == both  # the root, too
+    assert sources(root, inf, break_even=2**8 / 9.9) == ["active-set"]  # at most 2^8 leaves below
     node = SignPattern((1, 0, 0, 0, 0, 0, 0, 0))
     value = ActiveSetRelaxation().prepare(instance).bound(node).value
-    assert sources(node, 1e3 * value, break_even=2**7 / 3.1) == both
-    assert sources(node, 1e3 * value, break_even=2**7 / 2.9) == ["active-set"]
+    assert sources(node, 1e3 * value, break_even=2**7 / 10.1) == both
+    assert sources(node, 1e3 * value, break_even=2**7 / 9.9) == ["active-set"]
     assert sources(node, 0.5 * value, break_even=0) == ["active-set"]  # closed by the cheap bound
     assert sources(node, 1.05 * value, gap=0.1, break_even=0) == ["active-set"]  # nearly closed
     assert sources(node, 1.2 * value, gap=0.1, break_even=0) == both
@@ -201,13 +201,17 @@ def test_the_strong_bound_is_asked_only_where_much_is_left_to_do() -> None:
 
 
 def test_fast_rises_promise_a_small_subtree() -> None:
-    """A trial whose bounds rise fast with the decided groups is continued, not given to the strong bound."""
+    """A trial whose bounds rise fast with the decided groups is continued, not given to the strong bound.
+
+    Until it has taken as many nodes as the bound is worth: then the estimate was wrong.
+    """
     policy = CheapThenStrong("active-set", Exact(), break_even=2**4)
     open_nodes = tuple((SignPattern((1,) * depth + (0,) * (20 - depth)), 1.0 + 0.1 * depth) for depth in (1, 2, 3))
     instance = Instance(np.eye(20), np.ones(20), list(range(20)))
     node = PolicyRun(policy, instance).node(SignPattern.free(20), inf).with_trial(Trial(100, open_nodes))
-    near, far = replace(node, cutoff=1.5), replace(node, cutoff=1.9)  # 4 and 8 levels below the first of them
-    assert policy.decide(near) == SearchBy(policy.members[0])
+    near, far = replace(node, cutoff=1.5), replace(node, cutoff=2.1)  # 4 and 10 levels below the first of them
+    assert policy.decide(near) == TryBy(policy.members[0], 16)
+    assert policy.decide(near.with_trial(Trial(200, open_nodes))) == BoundBy(policy.members[1])
     assert policy.decide(far) == BoundBy(policy.members[1])
 
 
@@ -433,7 +437,7 @@ def test_adaptive_is_the_same_in_every_run_and_for_any_number_of_threads(
     rng, clock = np.random.default_rng(0), time.perf_counter
     monkeypatch.setattr(time, "perf_counter", lambda: clock() + rng.uniform(0, 100))
     assert run(0, 1) == run(0, 3) == first
-    assert any(run(seed, 1)[1] != first[1] for seed in (1, 2, 3))
+    assert any(run(seed, 1)[1] != first[1] for seed in range(1, 6))
 
 
 def test_prices_are_measured_or_stated_by_the_relaxation_or_given_by_the_user() -> None:

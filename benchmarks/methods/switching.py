@@ -13,18 +13,17 @@ SEARCHES: dict[str, str | Relaxation] = {
     "active-set": "active-set",
     "fixed active-set": Fixed("active-set"),
     "auto": "auto",
-    **{name: name for name in ("shor", "perspective", "strengthened", "split-dnn")},
+    **{name: name for name in ("shor", "perspective", "strengthened", "split-dnn", "convexified")},
     "perspective bj": BJ,
     **{
         f"{policy} {name}": make(strong)
         for name, strong in {
             "shor": "shor", "perspective": "perspective", "perspective bj": BJ, "strengthened": "strengthened",
-            "split-dnn": "split-dnn",
+            "split-dnn": "split-dnn", "convexified": "convexified",
         }.items()
         for policy, make in {
             "cheap then": lambda strong: CheapThenStrong("active-set", strong),
             "at the root": lambda strong: ByDepth(strong, "active-set", 1),
-            "to depth 3": lambda strong: ByDepth(strong, "active-set", 3),
             "adaptive": lambda strong: Adaptive(["active-set", strong]),
         }.items()
     },

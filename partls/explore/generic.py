@@ -119,11 +119,20 @@ class GenericExplorer:
         """Bound a node: close it, or return its two children, the more promising last."""
         if self._closes(node.bound, out):  # an incumbent found since its parent was split is enough
             return close(node.bound, out, "prunes", "a parent's bound")
-        bound = self._bound(node.signs, self._tolerances.cutoff(out.best.value), out.counts)
-        return self._close_or_split(node, bound, out)
+        cutoff = self._tolerances.cutoff(out.best.value)
+        bound = self._bound(node.signs, cutoff, out.counts)
+        return self._close_or_split(self._settled(node, bound, cutoff, out), bound, out, node.signs)
 
-    def _close_or_split(self, node: Subtree, bound: Bound, out: Exploration) -> list[Subtree]:
-        """Close a node that has been bounded, or return its two children."""
+    def _settled(self, node: Subtree, bound: Bound, cutoff: float, out: Exploration) -> Subtree:
+        """Return the node with the signs of every solution below the cutoff, which closes what has others."""
+        if bound.settled is None or bound.settled == node.signs or not bound.status.trusted:
+            return node
+        out.closed = min(out.closed, cutoff)
+        out.counts[f"signs settled by {bound.source}"] += len(node.signs.undecided) - len(bound.settled.undecided)
+        return replace(node, signs=bound.settled)
+
+    def _close_or_split(self, node: Subtree, bound: Bound, out: Exploration, at: SignPattern) -> list[Subtree]:
+        """Close a node that has been bounded, or return its two children; ``at`` is its pattern in a trace."""
         claim, v = self._closed_or_claimed(node, bound, out)
         if claim is None:
             return []
@@ -137,7 +146,7 @@ class GenericExplorer:
             return self._settle(replace(node, signs=signs), claim.value, out)
         first = 1 if v is None or v[self._reduction.labels == k].sum() >= 0 else -1
         out.counts["nodes"] += 1
-        below = replace(node, bound=claim.value, doubtful=False, origin=node.signs)
+        below = replace(node, bound=claim.value, doubtful=False, origin=at)
         return [replace(below, signs=signs.fix(k, sign)) for sign in (-first, first)]
 
     def _closed_or_claimed(self, node: Subtree, bound: Bound, out: Exploration) -> tuple[_Claim | None, Floats | None]:

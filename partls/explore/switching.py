@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.instance import Instance
+from formulations.signs import SignPattern
 from partls.explore.branching import BranchingRule
 from partls.explore.generic import GenericExplorer, close
 from partls.explore.subtree import Exploration, Explorer, Incumbent, Subtree, Tolerances
@@ -40,6 +41,7 @@ class _Visit:
     node: Subtree
     seen: PolicyNode
     out: Exploration
+    at: SignPattern
     tried: _TrialOf | None = field(default=None)
 
 
@@ -77,7 +79,7 @@ class PolicyExplorer(GenericExplorer):
         self._local.visits += 1
         run, scale = self._run, self._reduction.scale
         cutoff = self._tolerances.cutoff(out.best.value)
-        visit = _Visit(node, run.node(node.signs, cutoff * scale, node.bound * scale, node.asked), out)
+        visit = _Visit(node, run.node(node.signs, cutoff * scale, node.bound * scale, node.asked), out, node.signs)
         while not (visit.seen.bounds and visit.seen.is_closed):
             decision = run.decide(visit.seen)
             if isinstance(decision, Split):
@@ -86,9 +88,11 @@ class PolicyExplorer(GenericExplorer):
             if below is not None:
                 run.done(visit.seen)
                 return below
+            if visit.node.signs.is_complete and not node.signs.is_complete:
+                break
         run.done(visit.seen)
         bounded = strongest(visit.seen.bounds) if visit.seen.bounds else _NOTHING
-        return self._close_or_split(replace(node, asked=visit.seen.asked), bounded, out)
+        return self._close_or_split(replace(visit.node, asked=visit.seen.asked), bounded, out, node.signs)
 
     def _carried_out(self, decision: Decision, visit: _Visit) -> list[Subtree] | None:
         """Carry a decision out; return what is left of the node, or None if the policy decides again."""
@@ -105,7 +109,28 @@ class PolicyExplorer(GenericExplorer):
         bound = run.ask(label, seen)
         self._count(bound, visit.out.counts)
         visit.seen = seen.with_bound(label, bound)
+        return self._narrowed(visit, bound)
+
+    def _narrowed(self, visit: _Visit, bound: Bound) -> list[Subtree] | None:
+        """Leave out of a node, and of what a trial has left of it, the signs that a bound excludes."""
+        node = self._settled(visit.node, bound, visit.seen.cutoff / self._reduction.scale, visit.out)
+        if node is visit.node:
+            return None
+        visit.node, visit.seen = node, replace(visit.seen, signs=node.signs)
+        if visit.tried is None:
+            return None
+        visit.tried.left = [
+            replace(subtree, signs=both) for subtree in visit.tried.left if (both := _both(subtree.signs, node.signs))
+        ]
+        if not visit.tried.left:
+            return close(min(visit.tried.closed, visit.out.closed), visit.out, "prunes", bound.source)
+        visit.seen = visit.seen.with_trial(self._trial(visit.tried))
         return None
+
+    def _trial(self, tried: _TrialOf) -> Trial:
+        """Return what a policy sees of a trial."""
+        scale = self._reduction.scale
+        return Trial(tried.nodes, tuple((subtree.signs, subtree.bound * scale) for subtree in tried.left))
 
     def _handed_over(self, label: str, visit: _Visit) -> list[Subtree]:
         """Return the subtree, or what a trial has left of it, under the name of the relaxation to search it."""
@@ -115,9 +140,9 @@ class PolicyExplorer(GenericExplorer):
         floor = max(visit.node.floor, seen.value / self._reduction.scale)
         out.counts[f"subtrees to {label}"] += 1
         if tried is None or tried.label != label:
-            return [replace(visit.node, search=label, floor=floor, bound=floor, origin=visit.node.signs)]
+            return [replace(visit.node, search=label, floor=floor, bound=floor, origin=visit.at)]
         out.closed = min(out.closed, tried.closed)
-        return [replace(subtree, floor=floor, origin=visit.node.signs) for subtree in tried.left]
+        return [replace(subtree, floor=floor, origin=visit.at) for subtree in tried.left]
 
     def _after_trial(self, label: str, nodes: int, visit: _Visit) -> list[Subtree] | None:
         """Search the subtree for so many nodes; return what is left if no more can be decided in this task."""
@@ -139,9 +164,14 @@ class PolicyExplorer(GenericExplorer):
         if not tried.left or self._local.stop[0] or out.counts["nodes"] >= budget:
             out.closed = min(out.closed, tried.closed)
             out.closing = None if tried.left else (SEARCHED, label, tried.closed)
-            return [replace(subtree, origin=visit.node.signs) for subtree in tried.left]
-        scale = self._reduction.scale
-        left = tuple((subtree.signs, subtree.bound * scale) for subtree in tried.left)
-        cutoff = self._tolerances.cutoff(out.best.value) * scale
-        visit.seen = replace(visit.seen, cutoff=cutoff).with_trial(Trial(tried.nodes, left))
+            return [replace(subtree, origin=visit.at) for subtree in tried.left]
+        cutoff = self._tolerances.cutoff(out.best.value) * self._reduction.scale
+        visit.seen = replace(visit.seen, cutoff=cutoff).with_trial(self._trial(tried))
         return None
+
+
+def _both(one: SignPattern, other: SignPattern) -> SignPattern | None:
+    """Return the pattern of the solutions that two patterns share, or None if they decide a group differently."""
+    if any(a * b < 0 for a, b in zip(one, other, strict=True)):
+        return None
+    return SignPattern(tuple(a or b for a, b in zip(one, other, strict=True)))

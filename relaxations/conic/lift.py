@@ -18,7 +18,8 @@ from relaxations.conic.backend import Backend
 from relaxations.protocol import BoundStatus
 from relaxations.safe.interior_search import InteriorSearch
 from relaxations.safe.least_squares import SafeBound
-from relaxations.safe.lift import LiftedProblem, lift_bound
+from relaxations.safe.lift import Interior, LiftedProblem, Proof, lift_bound
+from relaxations.safe.settling import settled
 from relaxations.sign_constrained import solve_signed
 
 _CLARABEL_ORDER, _CLARABEL_DEPENDENT = 20, 60  # of the lift: above it SCS is faster; it suffers from unbounded optima
@@ -64,6 +65,7 @@ class LiftSafeBound:
         self._reduction, self._problem, self._guess = directions.reduction, problem, guess
         self._safe, self._search = SafeBound(self._reduction), InteriorSearch(directions)
         self._root = self._search(problem(np.zeros(self._reduction.n_columns, np.int8)), guess)
+        self._last: tuple[LiftedProblem, Proof, NDArray[np.bool_]] | None = None
 
     def __call__(self, model: Model, column_signs: NDArray[np.int8]) -> float:
         """Return a lower bound (reduced units) from the dual values in the model."""
@@ -71,14 +73,29 @@ class LiftSafeBound:
         columns = problem.columns
         value = self._safe.value(solve_signed(self._reduction, column_signs), column_signs, problem.size)
         N, x = problem.multipliers(*_dual_values(model)), np.asarray(model.variables["lift"].value)[0, 1:]
+        self._last = None
         if self._root is not None:
-            value = max(value, lift_bound(problem, N, self._root.restricted(columns), x))
+            value = max(value, self._proved(problem, N, self._root.restricted(columns), x))
         bounded = self._root is not None and not self._root.flat.any()
         if not bounded and model.value / self._reduction.scale - value > _SECOND_LOOK * problem.size:
             # Decided signs leave fewer directions flat: look again at this node.
             inner = self._search(problem, self._guess[np.ix_(columns, columns)])
-            value = max(value, lift_bound(problem, N, inner, x)) if inner is not None else value
+            value = max(value, self._proved(problem, N, inner, x)) if inner is not None else value
         return value
+
+    def _proved(self, problem: LiftedProblem, N: Floats, inner: Interior, x: Floats) -> float:
+        """Return what N proves, and keep the proof if it is better than the last."""
+        proof = lift_bound(problem, N, inner, x)
+        if self._last is None or proof.value > self._last[1].value:
+            self._last = problem, proof, inner.flat
+        return proof.value
+
+    def settled(self, signs: SignPattern, cutoff: float) -> SignPattern:
+        """Return the signs of the last node with those that every solution below the cutoff has (reduced units)."""
+        if self._last is None or not np.isfinite(self._last[1].value):
+            return signs
+        problem, proof, flat = self._last
+        return settled(problem, proof, flat, cutoff, signs, self._reduction.labels)
 
 
 def _dual_values(model: Model) -> tuple[Any, Any]:

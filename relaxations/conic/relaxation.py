@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf, nan
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,15 @@ from relaxations.conic.backend import Backend
 from relaxations.protocol import Bound, BoundStatus
 
 SafeBoundOf = Callable[[Model, NDArray[np.int8]], float]
+
+
+@runtime_checkable
+class Settling(Protocol):
+    """A safe bound whose multipliers prove more than its value."""
+
+    def settled(self, signs: SignPattern, cutoff: float) -> SignPattern:
+        """Return the signs of the last node with those that every solution below the cutoff has (reduced units)."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,5 +59,8 @@ class ConicBounder:
             value = max([value, *(self._proved.get(parent, -inf) for parent in signs.parents)])
             self._proved[signs] = value
         estimate = nan if status is BoundStatus.FAILED and v is None else solved.model.value
+        known = None
+        if status is BoundStatus.OPTIMAL and value < cutoff and isinstance(self.safe_bound, Settling):
+            known = self.safe_bound.settled(signs, cutoff / self.reduction.scale)
         error = "" if status is BoundStatus.OPTIMAL else "; ".join(solved.attempts)
-        return Bound(value, estimate, v, status, time.perf_counter() - began, error=error)
+        return Bound(value, estimate, v, status, time.perf_counter() - began, error=error, settled=known)

@@ -36,7 +36,8 @@ class Adaptive(Policy):
 
     If the cheapest member is "active-set", its compiled search first tries each subtree. If much is left, the policy
     asks the member whose rate of closing, times the estimated size of the rest, exceeds its price most; if there is
-    none, the compiled search keeps the subtree.
+    none, the compiled search keeps the subtree. A member that is a compiled search itself ("convexified") takes the
+    subtree.
 
     Parameters
     ----------
@@ -148,7 +149,10 @@ class _Learner:
         saved = {i: self._rates[i].at(node.undecided, self._rates[i].overall()) * node.estimate for i in others}
         best = max(others, key=lambda i: saved[i] / worth[i])
         if saved[best] > worth[best] or self._rng.random() < self._explore * node.estimate / worth[best]:
-            return BoundBy(self._members[best])
+            compiled = isinstance(self._members[best], ActiveSetRelaxation)
+            return (SearchBy if compiled else BoundBy)(self._members[best])
+        if node.trial.nodes < worth[best]:  # the estimate may be far too low: look again
+            return TryBy(cheapest, trial_nodes(worth[best], again=True))
         return SearchBy(cheapest)
 
     def _choose(self, undecided: int, answered: bool) -> int | None:

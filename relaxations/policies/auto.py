@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from relaxations.active_set import ActiveSetRelaxation
 
@@ -37,3 +38,4 @@ class Auto(ActiveSetRelaxation):
 
     name: str = "auto"
     convexify: bool = True
+    priced_as: ClassVar[str] = "active-set"

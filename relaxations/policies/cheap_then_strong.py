@@ -15,8 +15,8 @@ from relaxations.price import Price
 from relaxations.protocol import Relaxation
 from relaxations.registry import as_relaxation
 
-_PAYS = 3.0  # a subtree must be estimated at so many times the price of a strong bound
-_PAYS_ANYWAY = 10.0  # the same below a strong bound that has closed little: a tenth of the cheap search at most is lost
+_PAYS = 1.0  # a subtree below a strong bound that helps must be estimated at so many times its price
+_PAYS_AT_ALL = 10.0  # the same before the first one, and below one that helps little: a tenth at most is lost
 _HELPS = 0.3  # share of the gap that a strong bound must close
 
 
@@ -24,12 +24,14 @@ _HELPS = 0.3  # share of the gap that a strong bound must close
 class CheapThenStrong(Policy):
     """The cheap search first; a strong bound where the cheap search would cost more than the bound.
 
-    The cheap member searches each subtree for a tenth of the cost of one strong bound, preparation included. Most
-    subtrees, and most trees, end there. If not, the policy estimates the size of the subtree from its open nodes: the
-    gap of a node to the cutoff, divided by the mean rise per decided group, is the number of levels below it. If
-    the estimate exceeds ``break_even`` nodes, the strong member bounds the node, also at the root. Otherwise the cheap
-    member keeps the subtree. If a strong bound leaves its node open but closes a fair share of the gap, both children
-    are treated in the same way; if not, the cheap member keeps the subtree.
+    The cheap member searches each subtree for a tenth of what one strong bound costs, preparation included. Most
+    subtrees, and most trees, end there. If this one does not, its size is estimated from what is open: at each open
+    node the gap to the cutoff, divided by the mean rise per decided group, is the number of levels below. Below a
+    strong bound that has closed a fair share of the gap, the strong member bounds the node if the estimate, or what
+    the cheap member has searched, exceeds ``break_even`` nodes. Elsewhere, the root included, it must be ten times as
+    many: then a tenth at most is lost. If the bound closes little, the cheap member keeps the subtree.
+
+    A strong member that is itself a compiled search ("convexified") takes the whole subtree.
 
     A cheap member without a compiled search bounds one node at a time, and the size of the subtree is estimated from
     the node.
@@ -88,9 +90,16 @@ class CheapThenStrong(Policy):
         worth = self._worth(node)
         if node.trial is None:
             return TryBy(cheap, trial_nodes(worth, again=strong in node))
-        wide = node.cutoff == inf or node.cutoff - node.value > self.gap * abs(node.cutoff)
-        helps = node.gap_closed > _HELPS if strongly is not None or strong in node else True
-        if not wide or node.estimate <= (_PAYS if helps else _PAYS_ANYWAY) * worth:
+        if strong not in node and node.cutoff < inf and node.cutoff - node.value <= self.gap * abs(node.cutoff):
+            return SearchBy(cheap)
+        compiled = isinstance(strong, ActiveSetRelaxation)  # its preparation is all that it costs
+        helps = strong in node and node.gap_closed > _HELPS
+        pays = (_PAYS if helps or compiled else _PAYS_AT_ALL) * worth
+        if node.estimate <= pays and node.trial.nodes < pays:  # an estimate may be far too low: look again
+            return TryBy(cheap, trial_nodes(pays, again=True))
+        if compiled:
+            return SearchBy(strong)
+        if node.estimate <= pays and strongly is not None and not helps:
             return SearchBy(cheap)
         return BoundBy(strong) if strongly is None else SPLIT
 

@@ -253,7 +253,7 @@ class Decider(Protocol):
         ...
 
 
-_SHARE, _LEAST, _MOST = 0.1, 64, 10_000_000  # of what a strong bound is worth; nodes
+_SHARE, _LEAST, _MOST = 0.1, 128, 10_000_000  # of what a strong bound is worth; nodes
 
 
 def trial_nodes(worth: float, *, again: bool) -> int:

@@ -18,10 +18,9 @@ def price_of(relaxation: Relaxation, instance: Instance) -> Price:
     Measured prices are interpolated between the numbers of columns measured, and extrapolated beyond them, in
     logarithms. The price of an "active-set" bound is that of a node of the compiled search.
     """
-    own = getattr(relaxation, "price", None)
+    own = own_price(relaxation, instance)
     if own is not None:
-        price: Price = own(instance)
-        return price
+        return own
     columns = max(instance.reduction.n_columns, 1)
     measured = MEASURED.get(getattr(relaxation, "priced_as", relaxation.name))
     if measured is None:
@@ -32,6 +31,13 @@ def price_of(relaxation: Relaxation, instance: Instance) -> Price:
         return Price(0.0, _UNKNOWN[0] * (columns / 40) ** _UNKNOWN[1])
     prepare, bound = (_interpolated(columns, seconds) for seconds in measured)
     return Price(prepare, bound)
+
+
+def own_price(relaxation: Relaxation, instance: Instance) -> Price | None:
+    """Return what a relaxation says of its own price, or None."""
+    own = getattr(relaxation, "price", None)
+    price: Price | None = None if own is None else own(instance)
+    return price
 
 
 def _interpolated(columns: int, seconds: tuple[float, ...]) -> float:

@@ -144,7 +144,7 @@ class PolicyBounder:
                 node = node.with_bound(run.label(decision.relaxation), run.ask(decision.relaxation, node))
             elif isinstance(decision, BoundBy):
                 raise asked_twice(decision, node)
-            if isinstance(decision, Split | SearchBy):
+            if isinstance(decision, Split | SearchBy) or (node.trial and isinstance(decision, TryBy)):
                 break
             if isinstance(decision, TryBy):
                 node = node.with_trial(Trial(0, ((signs, node.value),)))

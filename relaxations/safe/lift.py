@@ -101,6 +101,18 @@ class Interior:
         return Interior(self.N[np.ix_(columns, columns)], self.flat[columns], self.coef_bounds[columns], self.least)
 
 
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """What multipliers prove: ``f(x) >= value + (x - u)'S (x - u)`` for every feasible x that is no worse than zero.
+
+    ``S = A'A - N`` once the flat entries are projected out.
+    """
+
+    value: float
+    N: Floats
+    u: Floats
+
+
 def interior(problem: LiftedProblem, N: Floats, flat: NDArray[np.bool_]) -> Interior | None:
     """Return N as interior multipliers, or None where it is too near to the boundary to be proved so."""
     N, curved = problem.admissible(N, flat), ~flat
@@ -126,58 +138,65 @@ def projected_gram(problem: LiftedProblem, flat: NDArray[np.bool_]) -> Floats:
     return np.asarray(below.T @ below)
 
 
+def curvature(problem: LiftedProblem, proof: Proof, flat: NDArray[np.bool_]) -> tuple[Floats, float]:
+    """Return (S of a proof on the entries that are not flat, what rounding can do to its least eigenvalue)."""
+    C = projected_gram(problem, flat)
+    return C - proof.N[np.ix_(~flat, ~flat)], margin(C)
+
+
 def projected_target(problem: LiftedProblem, flat: NDArray[np.bool_]) -> tuple[Floats, float]:
     """Return (the products of those columns with the target, the objective at x = 0), both without the flat ones."""
     _, below, _, z = _rotated(problem, flat)
     return np.asarray(below[:, ~flat].T @ z), float(z @ z) + problem.rest
 
 
-def lift_bound(problem: LiftedProblem, N: Floats, inner: Interior, start: Floats | None = None) -> float:
-    """Return a lower bound of the lifted problem from any N at all; ``start`` guesses the support of its solution.
+def lift_bound(problem: LiftedProblem, N: Floats, inner: Interior, start: Floats | None = None) -> Proof:
+    """Prove a lower bound of the lifted problem from any N at all; ``start`` guesses the support of its solution.
 
     The bound is concave in the share of N0. The least share that can be proved is not the best: an error of N along
     a direction in which S nearly vanishes is divided by what curvature S has there.
     """
+    best = Proof(-inf, inner.N, np.zeros(len(N)))
     if not np.isfinite(N).all():
-        return -inf
+        return best
     rotated = _rotated(problem, inner.flat)
     N = problem.admissible(N, inner.flat)
     share = _least_share(rotated[1], N, inner)
-    best = -inf
     for _ in range(_STEPS):
-        mixed = (1.0 - share) * N + share * inner.N
-        value = _bound_at(problem, mixed, inner, rotated, start)
-        if share >= 1.0 or (value <= best and best > -inf):
+        proof = _bound_at(problem, (1.0 - share) * N + share * inner.N, inner, rotated, start)
+        worse = proof.value <= best.value
+        if share >= 1.0 or (worse and best.value > -inf):
             break
-        best, share = max(best, value), min(_GROWTH * share, 1.0)
-    return max(best, value)
+        best, share = best if worse else proof, min(_GROWTH * share, 1.0)
+    return proof if proof.value > best.value else best
 
 
-def multiplier_bound(problem: LiftedProblem, N: Floats, slopes: Floats, inner: Interior) -> float:
-    """Return the bound that N and the slopes prove as they stand; -inf unless ``A'A - N`` is proved psd.
+def multiplier_bound(problem: LiftedProblem, N: Floats, slopes: Floats, inner: Interior) -> Proof:
+    """Prove the bound of N and the slopes as they stand; its value is -inf unless ``A'A - N`` is proved psd.
 
     No more than one factorisation and its solution u; ``slopes`` are what is added to ``A'z``, so that u has all the
     signs that are worth having.
     """
+    nothing = Proof(-inf, inner.N, np.zeros(len(N)))
     if inner.flat.any() or not (np.isfinite(N).all() and np.isfinite(slopes).all()):
-        return -inf
+        return nothing
     N = problem.admissible(N, inner.flat)
     C = problem.A.T @ problem.A
     S = C - N
-    if not _positive_definite(S, _margin(C)):
-        return -inf
+    if not _positive_definite(S, margin(C)):
+        return nothing
     u = cho_solve((cholesky(S, lower=True, check_finite=False), True), problem.A.T @ problem.z + slopes)
-    return _dual_value(problem, N, u, inner.coef_bounds)
+    return Proof(_dual_value(problem, N, u, inner.coef_bounds), N, u)
 
 
-def _bound_at(problem: LiftedProblem, N: Floats, inner: Interior, rotated: Rotated, start: Floats | None) -> float:
-    """Return the bound of given multipliers: exact, and safe whatever they are; -inf unless S is proved psd."""
+def _bound_at(problem: LiftedProblem, N: Floats, inner: Interior, rotated: Rotated, start: Floats | None) -> Proof:
+    """Prove the bound of given multipliers: exact, and safe whatever they are; -inf unless S is proved psd."""
     top, below, z_top, z_below = rotated
     flat, curved = inner.flat, ~inner.flat
     C = below[:, curved].T @ below[:, curved]
     S = C - N[np.ix_(curved, curved)]
-    if not _positive_definite(S, _margin(C)):
-        return -inf
+    if not _positive_definite(S, margin(C)):
+        return Proof(-inf, N, np.zeros(len(flat)))
     L = cholesky(S, lower=True, check_finite=False)
     factor = np.zeros((len(top) + len(L), len(flat)))
     factor[: len(top)] = top
@@ -187,7 +206,7 @@ def _bound_at(problem: LiftedProblem, N: Floats, inner: Interior, rotated: Rotat
     # What rounding left of the flat columns below their own rows meets the curved ones.
     reach = inner.coef_bounds + np.abs(u)
     leak = 2.0 * float(reach[flat] @ np.abs(below[:, flat].T @ below[:, curved]) @ reach[curved])
-    return _dual_value(problem, N, u, inner.coef_bounds) - leak
+    return Proof(_dual_value(problem, N, u, inner.coef_bounds) - leak, N, u)
 
 
 def _dual_value(problem: LiftedProblem, N: Floats, u: Floats, coef_bounds: Floats) -> float:
@@ -204,10 +223,10 @@ def _least_share(below: Floats, N: Floats, inner: Interior) -> float:
     block, columns = np.ix_(~inner.flat, ~inner.flat), below[:, ~inner.flat]
     C = columns.T @ columns
     lowest = float(eigh(C - N[block], C - inner.N[block], eigvals_only=True, subset_by_index=[0, 0])[0])
-    return (-lowest / (1.0 - lowest) if lowest < 0 else 0.0) + 2.0 * _margin(C) / inner.least
+    return (-lowest / (1.0 - lowest) if lowest < 0 else 0.0) + 2.0 * margin(C) / inner.least
 
 
-def _margin(C: Floats) -> float:
+def margin(C: Floats) -> float:
     """Return what rounding can do to the least eigenvalue of ``C - N``.
 
     A Cholesky factorisation of order n that ends is exact for a matrix within ``(n + 1) unit trace`` in norm; what
