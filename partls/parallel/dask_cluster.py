@@ -23,6 +23,7 @@ from partls.parallel.remote_worker import WorkRequest, WorkResult, refuse_versio
 logger = logging.getLogger("partls")
 _COUNT_EVERY = 5.0  # seconds between looks at how many workers there are
 _LOOK_EVERY, _PATIENCE = 1.0, 15.0  # seconds between looks whether there is one, and until none is expected any more
+_FETCH = 3.0  # seconds until a result that is done must have come
 _ATTEMPTS = 3  # for a bundle whose workers die, beyond those of Dask itself
 
 
@@ -102,7 +103,7 @@ class DaskPool(RemotePool):
         try:
             if not bundle.future.done():
                 _wait(bundle.future, seconds)
-            result: WorkResult = bundle.future.result()
+            result: WorkResult = bundle.future.result(timeout=max(seconds, _FETCH))  # of a worker that may be gone
             return result
         except TimeoutError:
             self._workers.are_there()
@@ -110,7 +111,7 @@ class DaskPool(RemotePool):
         except (distributed.KilledWorker, CancelledError) as error:
             if self._client.status != "running" or bundle.attempts > _ATTEMPTS:
                 raise self._lost(error) from error
-            if self._workers.are_there():
+            if self._workers.are_there(again=True):
                 self._send_again(bundle)
             else:
                 time.sleep(min(seconds, _LOOK_EVERY / 4))
