@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import qr, solve_triangular
+from scipy.linalg import lapack, qr, solve_triangular
 
 from formulations.data import Floats
 
 _PIVOT = 1e-9  # of a column's norm: what is left of one that may depend on others; the combination itself decides
+_APART = 1e-4  # of a column's norm: what is left of one that is plainly independent, whatever rounding did to B'B
 _WIDEST = 1e8  # ratio of weights beyond which nothing is left of the smallest ones' digits
 
 
@@ -16,12 +17,16 @@ def positive_combination(B: Floats, rounding: float, guess: Floats) -> Floats | 
 
     The columns of B have norms of about one; one whose norm is below ``rounding`` is zero. With Z a basis of the null
     space of B, ``d = Z a`` exists if and only if ``Z a >= 1`` is feasible; of all solutions the one of the smallest
-    sum is taken, so that moving along d moves as little as it can.
+    sum is taken, so that moving along d moves as little as it can. A ``guess`` that does is taken at once.
     """
     norms = np.linalg.norm(B, axis=0)
     d, some = np.ones(B.shape[1]), norms > rounding
     if not some.any():
         return d
+    if guess.min() > 0 and _vanishes(B, guess / guess.min(), norms, rounding):
+        return np.asarray(guess / guess.min())
+    if _last_is_independent(B[:, some] / norms[some]):
+        return None
     Z = _null_space(B[:, some] / norms[some])
     positive = _positive_in(Z)
     if positive is None:
@@ -34,6 +39,18 @@ def positive_combination(B: Floats, rounding: float, guess: Floats) -> Floats | 
 def _vanishes(B: Floats, d: Floats, norms: Floats, rounding: float) -> bool:
     """Return whether ``B d`` is zero up to rounding, and d has not too wide a range."""
     return bool(d.max() <= _WIDEST and np.linalg.norm(B @ d) <= rounding * float(d @ norms))
+
+
+def _last_is_independent(B: Floats) -> bool:
+    """Return whether the last of these columns, of norm one, is plainly independent of those before it.
+
+    No d is then what is wanted: with ``B = Q U``, U triangular, ``||B d|| >= u_nn d_n``, far above rounding unless d_n
+    is smaller than the other weights by more than ``_WIDEST``.
+    """
+    if B.shape[0] < B.shape[1]:
+        return False
+    U, failed = lapack.dpotrf(B.T @ B)
+    return not failed and bool(U[-1, -1] > _APART)
 
 
 def _null_space(B: Floats) -> Floats:
