@@ -92,13 +92,12 @@ class _Freeing:
         """Free group k if it has a direction, and say whether it has."""
         columns = np.flatnonzero(self._reduction.labels == k)
         own = self._R[:, columns]
-        if not (np.linalg.norm(own, axis=0) > self._rounding).any():
-            return False  # nothing is left of the group, and no search cares about its sign
-        rest = own - self._basis @ (self._basis.T @ own)
-        rest -= self._basis @ (self._basis.T @ rest)
+        rest = own
+        for _ in range(2 if self._basis.size else 0):
+            rest = rest - self._basis @ (self._basis.T @ rest)
         d = positive_combination(rest, self._rounding, self._units[columns])
-        if d is None:
-            return False
+        if d is None or not (np.linalg.norm(own, axis=0) > self._rounding).any():
+            return False  # in the second case nothing is left of the group, and no search cares about its sign
         step = np.zeros(self._R.shape[1])
         step[columns] = d
         if len(self._freed) and np.linalg.norm(own @ d) > self._rounding * float(d @ np.linalg.norm(own, axis=0)):

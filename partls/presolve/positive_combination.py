@@ -19,14 +19,14 @@ def positive_combination(B: Floats, rounding: float, guess: Floats) -> Floats | 
     space of B, ``d = Z a`` exists if and only if ``Z a >= 1`` is feasible; of all solutions the one of the smallest
     sum is taken, so that moving along d moves as little as it can. A ``guess`` that does is taken at once.
     """
+    if _last_is_independent(B):  # most often, and at next to no cost
+        return None
     norms = np.linalg.norm(B, axis=0)
     d, some = np.ones(B.shape[1]), norms > rounding
     if not some.any():
         return d
     if guess.min() > 0 and _vanishes(B, guess / guess.min(), norms, rounding):
         return np.asarray(guess / guess.min())
-    if _last_is_independent(B[:, some] / norms[some]):
-        return None
     Z = _null_space(B[:, some] / norms[some])
     positive = _positive_in(Z)
     if positive is None:
@@ -42,7 +42,7 @@ def _vanishes(B: Floats, d: Floats, norms: Floats, rounding: float) -> bool:
 
 
 def _last_is_independent(B: Floats) -> bool:
-    """Return whether the last of these columns, of norm one, is plainly independent of those before it.
+    """Return whether the last of these columns, of norm about one, is plainly independent of those before it.
 
     No d is then what is wanted: with ``B = Q U``, U triangular, ``||B d|| >= u_nn d_n``, far above rounding unless d_n
     is smaller than the other weights by more than ``_WIDEST``.
