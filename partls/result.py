@@ -275,15 +275,43 @@ class Result(ShownAsText):
         return f"gap {self.gap:.1e}"
 
     def is_optimal(self, tol: float = OPTIMAL_GAP) -> bool:
-        """Return whether the certified gap is at most ``tol``."""
+        """Return whether the certified gap is at most ``tol``.
+
+        Parameters
+        ----------
+        tol : float
+            The largest gap to accept, relative to the objective.
+
+        Returns
+        -------
+        bool
+            True if it is proved.
+        """
         return self.gap <= tol
 
     def predict(self, X: object) -> Floats:
-        """Return ``X coef + intercept``."""
+        """Return ``X coef + intercept``.
+
+        Parameters
+        ----------
+        X : (n, M) array
+            Rows to predict, with the columns of the fit in their order.
+
+        Returns
+        -------
+        (n,) array
+            The predictions.
+        """
         return np.asarray(np.asarray(X, dtype=np.float64) @ self.coef + self.intercept)
 
     def audit(self) -> Audit:
-        """Recompute objective, optimality residual, signs and gap from the original data, not from memory."""
+        """Recompute objective, optimality conditions, signs and gap from the original data.
+
+        Returns
+        -------
+        Audit
+            The recomputed values and their differences; ``passed`` is True if all agree.
+        """
         instance, labels = self.instance, self.instance.partition.labels
         objective = instance.objective(self.coef, self.intercept)
         size = max(target_size(instance), np.finfo(float).tiny)

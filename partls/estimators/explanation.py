@@ -44,7 +44,20 @@ class ExplanationMixin(PictureMixin):
         def _checked(self, X: Any) -> Any: ...
 
     def summary(self, *, max_features: int | None = 10, output: int | None = None) -> explain.Summary:
-        """Return a printable table of groups, features and the certificate; ``output`` picks one of several targets."""
+        """Return a printable table of groups, features and the proof.
+
+        Parameters
+        ----------
+        max_features : int, optional
+            Features to show in each group; None shows all.
+        output : int, optional
+            The target, if the model has several.
+
+        Returns
+        -------
+        Summary
+            The table.
+        """
         check_is_fitted(self)
         k = self._target(output)
         coef, intercept = np.atleast_2d(self.coef_)[k], np.atleast_1d(self.intercept_)[k]
@@ -56,7 +69,20 @@ class ExplanationMixin(PictureMixin):
         return to_linear_regression(self)
 
     def contributions(self, X: Any, *, output: int | None = None) -> explain.Contributions:
-        """Return what each group adds to the prediction of each row of X; the rows sum to ``predict(X)``."""
+        """Return what each group adds to the prediction of each row of X.
+
+        Parameters
+        ----------
+        X : (n, M) array or frame
+            Rows to predict.
+        output : int, optional
+            The target, if the model has several.
+
+        Returns
+        -------
+        Contributions
+            One column per group, and the intercept; each row sums to its prediction.
+        """
         check_is_fitted(self)
         X = self._checked(X)
         k = self._target(output)
@@ -65,7 +91,24 @@ class ExplanationMixin(PictureMixin):
 
     def sign_certainty(self, *, within: float = 0.01, max_patterns: int = 100, time_limit: float | None = None,
                        output: int | None = None) -> explain.SignCertainty:
-        """Return what flipping each group's sign costs, exactly, and all sign patterns ``within`` of the optimum."""
+        """Return what flipping each group's sign costs, exactly, and all sign patterns near the optimum.
+
+        Parameters
+        ----------
+        within : float
+            The relative distance from the optimum within which sign patterns are listed.
+        max_patterns : int
+            The largest number of patterns to list.
+        time_limit : float, optional
+            Seconds. Costs that are not exact by then are upper bounds, and marked.
+        output : int, optional
+            The target, if the model has several.
+
+        Returns
+        -------
+        SignCertainty
+            For each group the objective and the effect with the other sign; the near ties.
+        """
         return explain.sign_certainty(
             self._one_result(output), within=within, max_patterns=max_patterns, signs=self.signs,
             time_limit=time_limit, n_jobs=self.n_jobs,
@@ -73,16 +116,59 @@ class ExplanationMixin(PictureMixin):
 
     def price_of_constraint(self, *, time_limit: float | None = None, output: int | None = None
                             ) -> explain.PriceOfConstraint:
-        """Return what the sign constraint costs, overall and by group, and which features pull against theirs."""
+        """Return what the sign constraint costs, overall and by group, and which features pull against theirs.
+
+        Parameters
+        ----------
+        time_limit : float, optional
+            Seconds.
+        output : int, optional
+            The target, if the model has several.
+
+        Returns
+        -------
+        PriceOfConstraint
+            The rise of the objective over the fit without signs, and the gain from freeing each group.
+
+        Raises
+        ------
+        TimeoutError
+            If the time limit is too short.
+        """
         return explain.price_of_constraint(self._one_result(output), time_limit=time_limit, n_jobs=self.n_jobs)
 
     def bootstrap(self, n_resamples: int = 200, *, X: Any = None, y: Any = None, sample_weight: Any = None,
                   n_jobs: int | None = None, random_state: Any = None, progress: bool = False,
                   output: int | None = None, time_limit: float | None = None) -> explain.Stability:
-        """Return how signs and effects vary over refits to resampled rows, drawn by ``random_state`` or the model's.
+        """Refit the model to resampled rows, and return how signs and effects vary.
 
-        A model fitted to data in blocks, or loaded from a file, needs its rows again: X, y and the weights of the fit,
-        in memory, in Dask's blocks or in a Parquet folder.
+        Parameters
+        ----------
+        n_resamples : int
+            The number of resamples.
+        X, y, sample_weight : optional
+            The rows of the fit, for a model without them: fitted to data in blocks, or loaded from a file. They may be
+            in memory, in Dask's blocks or in a Parquet folder.
+        n_jobs : int, optional
+            Threads; by default those of the model.
+        random_state : optional
+            Seed of the draws; by default that of the model.
+        progress : bool
+            Whether to show a live line.
+        output : int, optional
+            The target, if the model has several.
+        time_limit : float, optional
+            Seconds. Refits that are not proven optimal by then are left out.
+
+        Returns
+        -------
+        Stability
+            Frequencies of each sign, and the median, 95% interval and deviation of each effect.
+
+        Raises
+        ------
+        InvalidInput
+            If the rows are needed and not given, or do not belong to the model.
         """
         if hasattr(n_resamples, "shape") and np.ndim(n_resamples):
             raise InvalidInput("n_resamples is not a number but data: name the rows, bootstrap(X=X, y=y)")

@@ -41,8 +41,22 @@ class ProofMixin:
     def verify(self, X: Any, y: Any, sample_weight: Any = None) -> Verification | tuple[Verification, ...]:
         """Verify the certificate that ``fit`` has written against the data, without any solver.
 
-        X, y and sample_weight are those of the fit. Returns what is proved (for y of two dimensions a tuple, with one
-        ``Verification`` per target), or raises ``VerificationError``.
+        Parameters
+        ----------
+        X, y, sample_weight
+            The data of the fit, in memory.
+
+        Returns
+        -------
+        Verification or tuple of Verification
+            What is proved; for y of two dimensions, one for each target.
+
+        Raises
+        ------
+        VerificationError
+            If a certificate does not prove its claim for these data.
+        InvalidInput
+            If the model has no certificate.
         """
         check_is_fitted(self)
         paths = getattr(self, "certificate_", None)

@@ -146,11 +146,23 @@ class PartLSRegressor(
         Parameters
         ----------
         X : (N, M) array, pandas or polars frame, sparse matrix, Dask array or frame, or path of a Parquet folder
-        y : (N,) or (N, T) array, in memory or Dask's; the name of a column of the Parquet folder
+            The features.
+        y : (N,) or (N, T) array, in memory or Dask's; or the name of a column of the Parquet folder
+            The target, or several.
         sample_weight : (N,) array, optional
             Nonnegative; row n counts ``sample_weight[n]`` times.
         executor : optional
-            Who explores a large tree, such as a ``dask.distributed.Client``; see ``partls.solve``.
+            An executor for large trees, such as a ``dask.distributed.Client``; see ``partls.solve``.
+
+        Returns
+        -------
+        PartLSRegressor
+            The fitted model itself.
+
+        Raises
+        ------
+        InvalidInput
+            If data, groups or an option cannot be used; the message names the row, column or option.
         """
         limit = nonnegative("time_limit", self.time_limit)
         self._check_certificate(X)
