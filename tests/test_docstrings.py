@@ -101,6 +101,21 @@ def raises(function: Any) -> bool:
     return any(isinstance(node, ast.Raise) and node.exc is not None for node in nodes)
 
 
+FOR_USERS = [
+    f"partls.{kind.__name__}.{name}"
+    for kind in (partls.PartLSRegressor, partls.Result)
+    for name in dir(kind)
+    if name[0] != "_" and not name.startswith("plot_")
+    and getattr(inspect.unwrap(getattr(kind, name)), "__module__", "").startswith("partls")
+    and inspect.isroutine(getattr(kind, name))
+]
+
+
+@pytest.mark.parametrize("name", FOR_USERS)
+def test_a_method_for_users_says_what_it_takes_and_returns(name):
+    assert [fault for fault in faults(name) if not fault.startswith("EX01")] == []
+
+
 def test_a_function_that_raises_says_so():
     raising = [name for name, thing in PUBLIC.items() if inspect.isroutine(thing) and raises(thing)]
     assert len(raising) > 5

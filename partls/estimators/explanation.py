@@ -64,7 +64,13 @@ class ExplanationMixin(PictureMixin):
         return explain.summarise(self.partition_, coef, intercept, self._facts()[k], max_features)
 
     def to_linear_regression(self) -> LinearRegression:
-        """Return scikit-learn's ``LinearRegression`` with these coefficients: it predicts the same."""
+        """Return scikit-learn's ``LinearRegression`` with these coefficients: it predicts the same.
+
+        Returns
+        -------
+        LinearRegression
+            A fitted estimator.
+        """
         check_is_fitted(self)
         return to_linear_regression(self)
 
@@ -182,7 +188,20 @@ class ExplanationMixin(PictureMixin):
     def report(self, path: str | os.PathLike[str], *, output: int | None = None, **options: Any) -> Path:
         """Write a page about the model that opens offline in any browser; see ``partls.report.write_report``.
 
-        A model fitted to data in blocks, or loaded from a file, needs its rows again: ``report(path, X=X, y=y)``.
+        Parameters
+        ----------
+        path : path
+            The HTML file to write.
+        output : int, optional
+            The target, if the model has several.
+        **options
+            Options of ``write_report``, such as ``title``. A model fitted to data in blocks, or loaded from a file,
+            needs its rows again: ``report(path, X=X, y=y)``.
+
+        Returns
+        -------
+        Path
+            The file that was written.
         """
         from partls.report import write_report
 

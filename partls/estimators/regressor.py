@@ -175,7 +175,18 @@ class PartLSRegressor(
         )
 
     def predict(self, X: Any) -> Floats:
-        """Return ``X coef_ + intercept_`` in memory; the columns of a frame are matched by name, in any order."""
+        """Return ``X coef_ + intercept_`` in memory; the columns of a frame are matched by name, in any order.
+
+        Parameters
+        ----------
+        X : (n, M) array, frame or sparse matrix
+            Rows to predict.
+
+        Returns
+        -------
+        (n,) or (n, T) array
+            The predictions.
+        """
         check_is_fitted(self)
         X = self._checked(X)
         return np.asarray(safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_)
@@ -184,15 +195,35 @@ class PartLSRegressor(
         """Write the model as JSON: coefficients, groups, settings and certificate; no training data, no code.
 
         A file of this name is replaced, as ``numpy.save`` does. ``partls.estimators.persistence`` describes the format.
+
+        Parameters
+        ----------
+        path : path
+            The file to write.
         """
         check_is_fitted(self)
         save_model(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> PartLSRegressor:
-        """Return the model of a file written by ``save``: it predicts the same to the last bit, and can be fitted anew.
+        """Return the model of a file written by ``save``: it predicts the same to the last bit and can be fitted again.
 
-        What needs the training data (sign certainty, price of the constraint, bootstrap) needs a new fit.
+        Methods that need the training data (sign certainty, price of the constraint, bootstrap) need a new fit.
+
+        Parameters
+        ----------
+        path : path
+            The file to read; it is checked first, and nothing in it is executed.
+
+        Returns
+        -------
+        PartLSRegressor
+            The model.
+
+        Raises
+        ------
+        InvalidInput
+            If the file is not a usable model; the message says why.
         """
         return PartLSRegressor._of(load_model(path))
 
