@@ -24,6 +24,7 @@ TITLES = {  # in the order of the page; other studies follow
     "limits": "Time limits: how late calls return",
     "distributed": "Beyond one process: Dask for large trees and tall data",
     "out_of_core": "Files larger than memory",
+    "policies": "Policies that switch between bounds",
 }
 
 
