@@ -89,7 +89,11 @@ HIDDEN = """
             return (hides && !shows) || (e.getBoundingClientRect().right > wide + 1 && !e.closest(scroller));
         }).map((e) => e.outerHTML.slice(0, 100));
     const wait = window.MathJax?.startup?.promise ?? Promise.resolve();
-    wait.then(() => requestAnimationFrame(() => setTimeout(() => done(measured()), 60)));
+    const look = (left) => {
+        const found = measured();
+        if (found.length && left) setTimeout(() => look(left - 1), 100); else done(found);
+    };
+    wait.then(() => requestAnimationFrame(() => setTimeout(() => look(30), 60)));
 """
 
 
