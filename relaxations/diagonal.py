@@ -86,3 +86,16 @@ def _positive_definite(matrix: Floats) -> bool:
     except LinAlgError:
         return False
     return True
+
+
+def reweighted_diagonal(Q: Floats, inverse: Floats, D: Floats, weight: Floats) -> Floats:
+    """Return a diagonal below Q that (nearly) maximises ``weight'd``, from one that is below Q already."""
+    weight = weight + 1e-4 * weight.mean()
+    if not weight.any():
+        return D
+    moved, barrier = 0.9 * D, float(weight @ D) / len(D)
+    for _ in range(_BARRIERS):
+        moved = _centre(Q, moved, weight / barrier)
+        barrier *= _SHRINK
+    moved = scale_below(moved, inverse)
+    return moved if weight @ moved > weight @ D else D

@@ -7,8 +7,9 @@ import numpy as np
 from benchmarks.contract import Problem
 
 
-def make(seed: int, *, N: int, M: int, K: int, rho: float, target: str = "noise") -> Problem:
-    """Return centred data: columns i and j correlate by ``rho^|i - j|``, and neighbours share a group.
+def make(seed: int, *, N: int, M: int, K: int, rho: float, target: str = "noise", groups: str = "shuffled"
+         ) -> Problem:
+    """Return centred data: columns i and j correlate by ``rho^|i - j|``; groups are "shuffled", or of "neighbours".
 
     The target is "noise" alone, or "dense": X times normal coefficients, plus that noise.
     """
@@ -19,4 +20,7 @@ def make(seed: int, *, N: int, M: int, K: int, rho: float, target: str = "noise"
     y = rng.standard_normal(N)
     if target == "dense":
         y = y + X @ rng.standard_normal(M)
-    return Problem(X - X.mean(axis=0), y - y.mean(), places * K // M)
+    labels = places * K // M
+    if groups == "shuffled":
+        labels = rng.permutation(labels)
+    return Problem(X - X.mean(axis=0), y - y.mean(), labels)

@@ -20,18 +20,20 @@ SEARCHES = {"auto": "auto", "auto without multipliers": Auto(convexify=False), "
 
 @contextmanager
 def processor_limit(seconds: float) -> Iterator[None]:
-    """Press Ctrl-C once this process has used so many seconds of its processors."""
+    """Press Ctrl-C once this process has used so many seconds of its processors; also in the background."""
 
     def press(number: int, frame: Any) -> None:
         signal.raise_signal(signal.SIGINT)
 
     before = signal.signal(signal.SIGPROF, press)
+    keys = signal.signal(signal.SIGINT, signal.default_int_handler)  # shells let background jobs ignore it
     signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0.0)
         signal.signal(signal.SIGPROF, before)
+        signal.signal(signal.SIGINT, keys)
 
 
 @dataclass

@@ -21,7 +21,8 @@ TREES = (  # columns, groups, rows as a multiple of the columns
     (50, 5, 2), (100, 10, 2), (200, 20, 2), (300, 30, 2), (400, 40, 2), (500, 50, 2),
     (50, 10, 2), (100, 20, 2), (150, 30, 2), (200, 40, 2), (250, 50, 2), (160, 40, 1),
 )
-LONG, LIMIT = (250, 400, 500), 60.0  # columns of trees that took more than a minute before; seconds
+BEFORE = {160: 1, 200: 1, 250: 1, 300: 1, 400: 1, 500: 0}  # columns: seeds of the search before, whose trees are large
+LIMIT = 60.0  # seconds
 PEERS = tuple(Run(name, time_limit=20.0, seeds=1) for name in ("scip_miqp", "gurobi_miqp", "daqp_miqp"))
 PEERS_TO = 10  # groups; beyond, none of them ends
 TARGETS = tuple((rho, target) for rho in (0.5, 0.9) for target in ("noise", "dense"))
@@ -44,7 +45,7 @@ def cases(quick: bool = False) -> list[Case]:
 
 def _tree(M: int, K: int, ratio: int, rho: float, target: str) -> Case:
     settings = {"N": ratio * M, "M": M, "K": K, "rho": rho, "target": target}
-    before = Run("bnb_within", {"relaxation": "auto without multipliers"}, seeds=1 if M in LONG else None)
+    before = Run("bnb_within", {"relaxation": "auto without multipliers"}, seeds=BEFORE.get(M))
     peers = PEERS if K <= PEERS_TO else ()
     key = f"tree-m{M}-k{K}-n{ratio}m-rho{rho:g}-{target}"
     return Case(key, "toeplitz", settings, (Run("bnb_within"), before, *peers), seeds=3, time_limit=LIMIT)

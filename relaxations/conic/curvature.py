@@ -25,6 +25,7 @@ from relaxations.conic.backend import Backend
 from relaxations.protocol import BoundStatus
 
 CHOICES = ("block", "diagonal", "bj", "lambda-min")
+NAMES = (*CHOICES, "native")  # which needs no choice here
 
 _NULL = 1e-7  # singular values of R (columns have norm about 1) below which a direction counts as a dependence
 _MAX_CONDITION = 1e8  # beyond this the safety above would not cover the rounding
@@ -100,7 +101,7 @@ def chosen(instance: Instance, D: Any, space: Room, *, strengthen: bool = False)
         own = space.within(checked_blocks(reduction, D, Q))
         return own * min(1.0, space.headroom(own))
     if D not in CHOICES:
-        raise InvalidInput(f"D={D!r} is neither a matrix nor one of {list(CHOICES)}{suggestion(D, CHOICES)}")
+        raise InvalidInput(f"D={D!r} is neither a matrix nor one of {list(NAMES)}{suggestion(D, NAMES)}")
     simple = np.where(part.labels[:, None] == part.labels, Q, 0.0) if D in ("bj", "block") else np.eye(len(Q))
     filled = space.filled(simple)
     if D in ("bj", "lambda-min") or not len(space.columns):
