@@ -171,6 +171,8 @@ def test_of_runs_that_share_a_checkpoint_the_last_to_write_is_read(tmp_path: Pat
     for thread in threads:
         thread.start()
     try:
+        while not (tmp_path / "c").exists():  # a busy machine takes its time to begin
+            time.sleep(0.01)
         sizes = Counter(len(state.open) for _ in range(300) if (state := writers[0].load(root)) is not None)
     finally:
         over.set()
