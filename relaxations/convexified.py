@@ -135,12 +135,17 @@ class _ConvexifiedBounder(ActiveSetBounder):
         super().__init__(instance.reduction)
 
     def bound(self, signs: SignPattern, *, cutoff: float = inf) -> Bound:
-        """Return the bound of one node; where a decided group has to keep its multipliers, the better one of two."""
+        """Return the bound of one node.
+
+        Where a decided group has to keep its multipliers, or F is so flat that the value falls below what no column
+        explains, the better one of this bound and that of least squares.
+        """
         found = super().bound(signs, cutoff=cutoff)
         if not self.native or not self._problem.pairs.used or found.status is BoundStatus.CUTOFF:
             return found
         held = self._workspace.S[0, kernel.tableau.PAIRED] > 0
-        if not (held & (self.grouped.reduction.column_signs(signs) != 0)).any():
+        decided = self.grouped.reduction.column_signs(signs) != 0
+        if not (held & decided).any() and found.value >= self.grouped.reduction.rest:
             return found
         exact = self._orthogonal.bound(signs, cutoff=cutoff)
         return max(found, exact, key=lambda bound: bound.value)
