@@ -15,6 +15,7 @@ from partls.explore.compiled import CompiledExplorer
 from partls.explore.subtree import Incumbent, Subtree, Tolerances
 from relaxations import kernel, named
 from relaxations.active_set import group_columns
+from relaxations.clock import until
 from relaxations.convexified import ConvexifiedRelaxation, applies, convexified
 from tests.families import FAMILIES, conditioned, correlated
 from tests.oracles import brute_force
@@ -252,6 +253,19 @@ def test_auto_switches_to_it_for_a_large_tree_and_goes_on_from_a_checkpoint(tmp_
     assert resumed.counts["switched to convexified"] == 1
     assert resumed.objective == same_optimum(plain.objective, y)
     assert resumed.n_nodes < whole.n_nodes + 500  # it does not start again
+
+
+def test_without_time_the_bound_of_the_whole_tree_is_the_convexified_one() -> None:
+    instance, _ = large(0, n_columns=24, n_groups=6)
+    grouped = group_columns(instance.reduction)
+    explorer = CompiledExplorer(grouped, branching_rule("strong"), Tolerances(1e-10, grouped.size), grouped.size)
+    root, relaxation = SignPattern.free(6), ConvexifiedRelaxation()
+    with until(0.0):  # over at once
+        plain = explorer.safe_bound(Subtree(root), grouped.size)
+    assert explorer.convexify(relaxation.multipliers(grouped, root))
+    with until(0.0):
+        strong = explorer.safe_bound(Subtree(root), grouped.size)
+    assert plain < strong == pytest.approx(relaxation.prepare(instance).bound(root).value / instance.reduction.scale)
 
 
 def test_a_certificate_of_a_fit_by_it_is_that_of_the_plain_search(tmp_path) -> None:

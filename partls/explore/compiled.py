@@ -66,6 +66,7 @@ class CompiledExplorer:
         if problem is None:
             return False
         self._problem, self._local = problem, threading.local()
+        self.__dict__.pop("_floor", None)  # a higher one now
         if not self._rule.candidates:
             self._rules = self._rules._replace(n_candidates=max(self._candidates, _CANDIDATES))
         return True
@@ -145,7 +146,13 @@ class CompiledExplorer:
 
     @cached_property
     def _floor(self) -> float:
-        return quick_floor(self.grouped)
+        """A safe bound on the whole tree, with the multipliers there are: one node, whatever the time."""
+        plain = quick_floor(self.grouped)
+        if not self._problem.pairs.used:
+            return plain
+        problem = self._problem._replace(stop=np.zeros(1, np.uint8))
+        root, workspace = np.zeros(self.grouped.reduction.n_groups, np.int8), kernel.node.make_workspace(problem, 1)
+        return max(plain, float(kernel.one_node.bound_node(problem, workspace, root, np.inf)[2]))
 
     def _safe_bound(self, subtree: Subtree, upper: float) -> float:
         exact = self._rules._replace(relative=0.0, rounding=0.0, zero=0.0)
