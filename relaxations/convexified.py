@@ -145,7 +145,7 @@ class _ConvexifiedBounder(ActiveSetBounder):
             return found
         held = self._workspace.S[0, kernel.tableau.PAIRED] > 0
         decided = self.grouped.reduction.column_signs(signs) != 0
-        if not (held & decided).any() and found.value >= self.grouped.reduction.rest:
+        if not (self._problem.dependent or (held & decided).any()):  # then the multipliers were chosen to be better
             return found
         exact = self._orthogonal.bound(signs, cutoff=cutoff)
         return max(found, exact, key=lambda bound: bound.value)

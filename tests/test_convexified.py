@@ -74,6 +74,10 @@ def test_as_many_rows_as_columns_need_multipliers_to_be_convex_at_all(seed: int)
     check_bounds(case, seed)
 
 
+def test_multipliers_that_dependent_columns_need_do_not_lower_a_bound() -> None:
+    check_bounds(FAMILIES["underdetermined"](216), 216, theta=0.99)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", SERVED)
 def test_three_hundred_bounds_and_raw_values_fail_the_same_test(kind: str) -> None:
