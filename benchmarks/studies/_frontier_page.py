@@ -72,7 +72,7 @@ def _tree(own: list[Row], name: str) -> list[str]:
         f"{own[0]['N']:,} x {own[0]['M']}, {own[0]['K']}", f"{settings['rho']:g}", settings["target"], name,
         f"{proved} of {len(own)}", duration(statistics.median(seconds)), duration(max(seconds)),
         number(statistics.median(nodes)) if nodes else "-", number(max(nodes)) if nodes else "-",
-        *(("0", "0") if proved == len(own) else (_percent(statistics.median(gaps)), _percent(max(gaps)))),
+        *(("0", "0") if proved == len(own) else _gaps(gaps)),
     ]
 
 
@@ -84,8 +84,12 @@ def _nodes(row: Row) -> float:
     return float(row["nodes"])
 
 
+def _gaps(gaps: list[float]) -> tuple[str, str]:
+    return (_percent(statistics.median(gaps)), _percent(max(gaps))) if gaps else ("-", "-")
+
+
 def _percent(share: float) -> str:
-    return f"{100.0 * share:.3g} %"
+    return f"{100.0 * share:.3g} %" if share > 1e-8 else "0"
 
 
 def _searched_by(row: Row) -> str:
