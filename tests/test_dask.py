@@ -313,4 +313,6 @@ def test_the_command_line_folds_files_and_searches_on_a_cluster(
         parquet.write_table(pa.Table.from_pandas(bad), folder / "bad.parquet")
         command = ("fit", folder / "bad.parquet", *FIT[2:-2], option, "times", "--scheduler", address)
         assert told in message(*command)
+    before = dask.config.get("scheduler", None)
     assert "no Dask scheduler answers" in message(*FIT, "--scheduler", "nonsense://127.0.0.1:1")
+    assert dask.config.get("scheduler", None) == before

@@ -82,7 +82,7 @@ def test_what_is_written_is_read(name: str, suffix: str, plain: Certificate, tmp
 
 @pytest.mark.parametrize("name", BAD)
 def test_what_there_is_no_room_for_is_refused(name: str, plain: Certificate, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"no room for this: preparation is (malformed|too large)"):
+    with pytest.raises(InvalidInput, match=r"cannot hold this: preparation is (malformed|too large)"):
         checked_preparation(BAD[name])
     with pytest.raises(InvalidInput):
         read_certificate({**plain.document(), "preparation": BAD[name]})

@@ -20,11 +20,13 @@ def cluster(address: str | None) -> Iterator[Any]:
         return
     try:
         distributed: Any = import_module("distributed")
+        config: Any = import_module("dask.config")
     except ImportError:
         raise InvalidInput("--scheduler needs Dask: pip install 'partls[dask]'") from None
-    try:
-        client = distributed.Client(address, timeout=_PATIENCE)
-    except (OSError, ValueError, TypeError) as error:
-        raise InvalidInput(f"--scheduler {address}: no Dask scheduler answers there ({error})") from None
-    with client:
-        yield client
+    with config.set(scheduler=config.get("scheduler", None)):  # a client that finds no scheduler leaves its own setting
+        try:
+            client = distributed.Client(address, timeout=_PATIENCE)
+        except (OSError, ValueError, TypeError) as error:
+            raise InvalidInput(f"--scheduler {address}: no Dask scheduler answers there ({error})") from None
+        with client:
+            yield client
