@@ -82,7 +82,7 @@ class Strengths:
         total, largest = 0.0, float(weights.max())
         if largest > 0:
             counted = weights > 0
-            # Relative to the largest: one number for all groups multiplies the sum once, as it is written.
+            # Relative to the largest: one number for all groups then multiplies the sum once, as in the formula.
             relative, sums = weights[counted] / largest, sums[counted]
             size = (relative * sums) @ sums if self.kind == "l2" else (relative * np.abs(sums)).sum()
             total = largest * float(size)

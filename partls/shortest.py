@@ -115,7 +115,7 @@ def _shortest_for(result: Result, v: Floats, root: SignPattern) -> tuple[Result,
     coef, intercept = reduction.restore(u * units)
     objective = instance.objective(coef, intercept)
     rounding = rounded(instance, coef, intercept, objective).error + result.rounded.error
-    # A wrong coefficient of 1e-7 costs 1e-14 only: what the objective does not see, its slope does.
+    # An error of 1e-7 in a coefficient changes the objective by 1e-14 only, but its slope shows it.
     stationary = kkt_residual(instance, coef, intercept)
     if objective > result.objective * (1 + _WORSE) + rounding or stationary > max(_OPTIMAL, _stationary(result)):
         return result, gains

@@ -121,7 +121,7 @@ def tree_size(
 def nodes_of(found: Result) -> int:
     """Return how many sign patterns a search has closed or split.
 
-    Every split has two children, so a tree with c closed nodes has 2 c - 1 nodes, whoever counts them.
+    Every split has two children, so a tree with c closed nodes has 2 c - 1 nodes, however they are counted.
     """
     closed = sum(found.counts.get(how, 0) for how in ("prunes", "tight", "leaves")) - found.counts.get("doubtful", 0)
     return max(found.n_nodes, 2 * closed - 1)

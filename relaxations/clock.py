@@ -109,7 +109,7 @@ def in_time(call: Callable[[], T]) -> T:
     def work() -> None:
         try:
             answer.set_result(call())
-        except BaseException as error:  # whoever waits raises it
+        except BaseException as error:  # the waiting thread raises it
             answer.set_exception(error)
 
     threading.Thread(target=copy_context().run, args=(work,), daemon=True).start()

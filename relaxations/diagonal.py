@@ -60,7 +60,7 @@ def _centre(Q: Floats, D: Floats, weight: Floats) -> Floats:
     for _ in range(_NEWTON_STEPS):
         try:
             slope, step = _newton_step(Q, D, weight)
-        except LinAlgError:  # nothing left to gain that rounding would not take: D is below Q as it stands
+        except LinAlgError:  # any further gain is less than rounding, and this D is below Q
             return D
         length = min(1.0, 0.95 / max(float((-step / D).max()), 1e-300))
         while length > 1e-5 and not _positive_definite(Q - np.diag(D + length * step)):

@@ -30,7 +30,7 @@ class Price:
     bound: float
 
     def __post_init__(self) -> None:
-        """Refuse what is no duration."""
+        """Refuse a value that is not a duration."""
         for part, seconds in (("prepare", self.prepare), ("bound", self.bound)):
             if not isinstance(seconds, int | float) or not seconds >= 0:
                 raise InvalidInput(f"Price: {part}={seconds!r} must be a number of seconds >= 0")

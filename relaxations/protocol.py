@@ -134,7 +134,7 @@ def ask(bounder: Bounder, signs: SignPattern, *, cutoff: float = inf, source: st
     """Return the bounder's answer; an exception or an answer that is none becomes a FAILED bound that says so.
 
     A bounder may be the user's code: none of its faults may end a search, and none may be hidden. ``InvalidInput``, an
-    error of whoever chose the options, and ``OutOfTime`` pass through.
+    error in the chosen options, and ``OutOfTime`` pass through.
     """
     began = time.perf_counter()
     try:

@@ -30,7 +30,7 @@ from formulations.instance import Instance
 from formulations.signs import SignPattern
 from formulations.tolerances import PART_IN_DIRECTION
 
-_FLAT_DIRECTION = 1e-11  # of the largest singular value: from there on Q^-1 is right to the margin below
+_FLAT_DIRECTION = 1e-11  # of the largest singular value: above it Q^-1 is accurate to the margin below
 _WIDER = 1e-3  # of each bound
 _EXCESS_ROUNDING = 1e-12  # of the target's square: what rounding takes off the excess
 _UNITS = 100.0 * float(np.finfo(float).eps)
@@ -127,7 +127,7 @@ def _unit_bounds(R: Floats, z: Floats, rest: float, upper: float) -> Floats:
     sizes = np.append(sizes, np.zeros(n - len(sizes)))
     curved = sizes > _FLAT_DIRECTION * max(float(sizes[0]), np.finfo(float).tiny)
     flat = np.sqrt(np.square(V[~curved]).sum(axis=0)) > PART_IN_DIRECTION
-    if not curved.all() and not flat.all():  # what curves beside the flat columns, once these have done their best
+    if not curved.all() and not flat.all():  # the curved columns, with the flat ones projected out
         Q, T, _ = qr(R[:, flat], mode="economic", pivoting=True)
         basis = Q[:, np.abs(np.diag(T)) > _FLAT_DIRECTION]
         below, left = R[:, ~flat] - basis @ (basis.T @ R[:, ~flat]), z - basis @ (basis.T @ z)

@@ -96,7 +96,7 @@ def shor_dual(instance: Instance, signs: SignPattern | Iterable[int] | None = No
         parameters |= {name: cp.Parameter(len(pairs.rows), name=name) for name in ("products", "free products")}
         products = cp.Variable(len(pairs.rows), nonneg=True, name="product multipliers")
         variables["product multipliers"] = products
-        # A multiplier without a sign has no say: a bound of its own keeps it from running off.
+        # A multiplier of a product without a known sign has no effect: this bound keeps it finite.
         constraints["pairs"] = cp.multiply(parameters["free products"], products) <= 1
         taken.append(cp.multiply(parameters["products"], products))
     places = _places(n, np.asarray(pairs.rows), np.asarray(pairs.columns))

@@ -40,7 +40,7 @@ def parquet_blocks(path: str, y: Any, sample_weight: Any) -> tuple[tuple[str, ..
 
 @dataclass(frozen=True, eq=False)
 class _Reader:
-    """Reads one row group; small enough to send to whoever holds the file."""
+    """Reads one row group; small enough to send to a worker that can open the file."""
 
     fragment: Any
     schema: Any

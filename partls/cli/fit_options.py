@@ -77,7 +77,7 @@ class Search:
         return own
 
     def check(self) -> None:
-        """Refuse what cannot be meant, before the rows are read."""
+        """Refuse invalid options before the rows are read."""
         chosen("method", self.method, _methods())
         chosen("relaxation", self.relaxation, _relaxations())
         if self.solver is not None and self.backend != "cvxpy":

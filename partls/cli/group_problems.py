@@ -54,7 +54,7 @@ def without_group(coded: Preparation, groups: Groups, *, named_target: bool) -> 
             try:
                 owner |= {coded.columns[j]: name for j in extent.find(member)}
             except InvalidInput:
-                continue  # told already
+                continue  # already reported
     lines, columns, codes = [], list[str](), list[str]()
     for feature in coded.features:
         loose = [code for code in coded.codes(feature) if code not in owner]

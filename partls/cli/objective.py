@@ -35,7 +35,7 @@ class Objective:
     ] = True
 
     def check(self) -> None:
-        """Refuse what cannot be meant, before the rows are read."""
+        """Refuse invalid options before the rows are read."""
         _ = self.strengths
         chosen("penalty", self.penalty, ["l2", "l1"])
         nonnegative("ridge", self.ridge, finite=True)

@@ -157,5 +157,5 @@ def show(*parts: Any, **options: Any) -> None:
 
 class _Screen(Console):
     def on_broken_pipe(self) -> None:
-        """Leave to ``telling`` that nobody reads: rich would end the program."""
+        """Let ``telling`` handle a closed pipe: rich would end the program."""
         raise

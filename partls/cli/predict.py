@@ -74,7 +74,7 @@ def predict(
     added = Added(f"predicted {loaded.preparation.target or 'target'}", tuple(dict.fromkeys(keep or ())), contributions)
     table = spelling.open(data, as_text=[*loaded.preparation.levels, *added.keep])
     if out is None and sys.stdout.isatty():
-        table.watch = iter  # a bar would stand between the predictions
+        table.watch = iter  # a progress bar would be printed between the predictions
     _require_columns(table, loaded)
     table.require(added.keep, "--keep")
     added.check(loaded)

@@ -1,4 +1,4 @@
-"""Standard output and standard error as they come: closed, narrow, full, or read by nobody."""
+"""Standard output and standard error in any state: closed, narrow, full, or with no reader."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def print_stderr(text: str) -> None:
 
 @contextmanager
 def answerable() -> Iterator[None]:
-    """Raise at the end of a command what kept it from ``telling``, unless it was that nobody wanted to hear."""
+    """Raise at the end of a command the error that stopped its output, unless the reader closed the pipe."""
     _troubles.clear()
     try:
         yield

@@ -19,7 +19,7 @@ from partls.result import Result
 
 
 class ExplanationMixin(PictureMixin):
-    """The questions one may put to a fitted model; with several targets, ``output`` names the one that is meant."""
+    """The methods that explain a fitted model; with several targets, ``output`` selects the target."""
 
     if TYPE_CHECKING:  # what the estimator has
         signs: Any

@@ -26,7 +26,7 @@ def answered(task: SearchTask, found: Outcome, *, proves: bool, whole: bool) -> 
     v = _polish(instance, task.root, found.incumbent, task.deadline)
     coef, intercept = reduction.restore(v)
     objective = instance.objective(coef, intercept)
-    # What the reduced problem thinks of the answer shows what rounding did to it, and so to its bounds.
+    # The two objectives differ by the rounding in the reduced problem, which affects its bounds too.
     doubt = abs(reduction.objective(v) - objective)
     lower_bound = max(min(found.lower_bound * reduction.scale, objective) - doubt, 0.0)
     clock = _Clock(task)

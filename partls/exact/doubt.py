@@ -23,7 +23,7 @@ from formulations.tolerances import ABSOLUTE_TOLERANCE, OPTIMAL_GAP
 from partls.result import Solution, target_size
 
 _ROUNDED = 2 * np.finfo(np.float64).eps  # of a column's norm, or of the target's
-_SHARE = 0.1  # of the tolerances: what rounding may do to a bound without a word
+_SHARE = 0.1  # of the tolerances: the effect of rounding on a bound that is accepted
 _NEAR = 1e-6  # of a column's norm: columns nearer to each other have bounds that rounding can spoil
 _MAX_COLUMNS, _MAX_ENTRIES = 40, 100_000  # of data that exact arithmetic takes on
 _GRACE = 0.1  # seconds for the first bound, where a limit has ended the search

@@ -1,4 +1,4 @@
-"""What a fitted model says and how sure that is: tables for whoever has to judge a partition.
+"""What a fitted model says and how sure that is: tables for judging a partition.
 
 Each module makes one kind of report: a value that prints as a table and turns into a data frame.
 """

@@ -44,7 +44,7 @@ class _Claim:
 class GenericExplorer:
     """Depth-first search with any bounder; a node whose bound fails stays open and is split further.
 
-    Each thread prepares a bounder of its own, since none has to bear being shared.
+    Each thread prepares its own bounder, since bounders need not be thread-safe.
     """
 
     def __init__(self, reduction: Reduction, prepare: Callable[[], Bounder], rule: BranchingRule,

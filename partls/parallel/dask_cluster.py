@@ -21,14 +21,14 @@ from partls.parallel.remote_pool import Bundle, RemotePool
 from partls.parallel.remote_worker import WorkRequest, WorkResult, refuse_versions, run_request
 
 logger = logging.getLogger("partls")
-_COUNT_EVERY = 5.0  # seconds between looks at how many workers there are
-_LOOK_EVERY, _PATIENCE = 1.0, 15.0  # seconds between looks whether there is one, and until none is expected any more
+_COUNT_EVERY = 5.0  # seconds between counts of the workers
+_LOOK_EVERY, _PATIENCE = 1.0, 15.0  # seconds between checks for a worker, and without one before giving up
 _FETCH = 3.0  # seconds until a result that is done must have come
 _ATTEMPTS = 3  # for a bundle whose workers die, beyond those of Dask itself
 
 
 class Workers:
-    """Whether a cluster has workers: that it has none is said at once, and believed when none comes for a while."""
+    """Whether a cluster has workers: a warning reports at once that it has none; an error follows after a while."""
 
     def __init__(self, client: Any) -> None:
         self._client = client

@@ -17,7 +17,7 @@ from partls.parallel.remote_worker import WorkRequest, WorkResult, versions
 
 _BUNDLE_SECONDS = 0.5  # of work per bundle: a hundred times what it costs to send one
 BUNDLES_EACH = 3  # sent per worker: one being explored, the others on their way
-_LAST_MOMENT = 0.25  # seconds that a search at its end waits for what is nearly done
+_LAST_MOMENT = 0.25  # seconds that an ending search waits for results that are nearly ready
 
 
 @dataclass(eq=False)

@@ -1,4 +1,4 @@
-"""What every picture keeps: the axes and the figure it was drawn on, for whoever wants to change or save them."""
+"""The part that all pictures share: the axes and the figure, kept so that users can change or save them."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from partls.runtime.progress import SearchState
 
 @dataclass(frozen=True)
 class Subject:
-    """A result with what it does not remember itself: its history, the signs given beforehand, the settings."""
+    """A result with the facts that it does not store: its history, the signs given beforehand, the settings."""
 
     result: Result
     history: tuple[SearchState, ...]

@@ -1,4 +1,4 @@
-"""Ctrl-C as something to be noticed, not something that strikes anywhere: a run ends where its state is whole."""
+"""Ctrl-C as a flag to be checked, not an exception at any line: a run ends where its state is consistent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read the options of ``solve``: limits, signs, warm starts; refuse what cannot be meant, listing what can."""
+"""Read the options of ``solve``: limits, signs, warm starts; refuse invalid values, and list the valid ones."""
 
 from __future__ import annotations
 

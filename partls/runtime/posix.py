@@ -21,7 +21,7 @@ def can_wait_for_signals() -> bool:
 def interrupted_while_waiting(pending: Collection[futures.Future[Any]], seconds: float) -> bool:
     """Wait until every future is done, or so many seconds; return at once, and True, after Ctrl-C.
 
-    A blocked signal that the main thread waits for reaches no handler, whoever has installed it. SIGURG, which is
+    A blocked signal that the main thread waits for reaches no handler, not even one of other code. SIGURG, which is
     ignored by default, tells that a future is done.
     """
     awaited, until = {signal.SIGINT, signal.SIGURG}, time.perf_counter() + seconds

@@ -116,7 +116,7 @@ class Checkpoint:
             "version": VERSION,
             "data": self.data,
             "incumbent": str(state.signs),
-            "closed": repr(float(state.closed)),  # may be infinite, which JSON has no word for
+            "closed": repr(float(state.closed)),  # may be infinite, which JSON cannot represent
             "gap_tol": repr(float(state.gap_tol)),
             "strong_penalty": bool(state.strong_penalty),
             "proved": repr(float(state.proved)),

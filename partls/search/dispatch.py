@@ -1,4 +1,4 @@
-"""Dispatch subtrees to whoever explores them.
+"""Dispatch subtrees to the threads, processes or workers that explore them.
 
 Subtrees are dispatched in a sliding window. A subtree is dispatched once the one a fixed number of places earlier has
 been merged, with the incumbent known then, and results are merged in the order of dispatch. The window and the tasks

@@ -15,8 +15,8 @@ _Entry = tuple[float, int, Subtree]
 class Frontier:
     """A stack, or with ``best_first`` a heap by bound, whose order depends on nothing but what was pushed.
 
-    Beyond ``most`` open subtrees a heap grows no more: what comes then goes on a stack, which is emptied first, so
-    that the search goes depth-first until there is room again.
+    A heap stops growing at ``most`` open subtrees. Further subtrees go on a stack, which is emptied first, so the
+    search is depth-first until there is room again.
     """
 
     def __init__(self, subtrees: Iterable[Subtree], *, best_first: bool = False, most: int | None = None) -> None:

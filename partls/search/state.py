@@ -77,7 +77,7 @@ class TreeState:
         )
 
     def start_over(self, contradiction: Contradiction) -> None:
-        """Forget what an unsound relaxation has proved; what it found is a solution all the same."""
+        """Discard the bounds of an unsound relaxation, but keep the solution that refuted it."""
         self.counts[f"contradicted: {contradiction.relaxation}"] += 1
         self._improve(contradiction.found)
         self.proved = 0.0

@@ -1,4 +1,4 @@
-"""What every strategy is given, and what it returns."""
+"""The input and the output of every strategy."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class Alternating(Strategy):
     solver: str | None = solver_option()
 
     def __post_init__(self) -> None:
-        """Refuse options that cannot be meant."""
+        """Refuse invalid options."""
         at_least_one("n_starts", self.n_starts)
         at_least_one("max_iter", self.max_iter)
         nonnegative("tol", self.tol)

@@ -106,7 +106,7 @@ class Alternation:
                 self._task.keyboard.listen()
                 yield
         finally:
-            self._deadline = -inf  # whatever has happened, no thread works on
+            self._deadline = -inf  # stops every thread, also after an error
             wait_for(list(left), lambda: True)
             pool.shutdown()
         for future in left:

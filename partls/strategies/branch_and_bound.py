@@ -90,7 +90,7 @@ class BranchAndBound(Strategy):
     solver: str | None = solver_option()
 
     def __post_init__(self) -> None:
-        """Refuse options that cannot be meant."""
+        """Refuse invalid options."""
         chosen("search", self.search, SEARCHES)
         nonnegative("node_limit", self.node_limit, integer=True)
         nonnegative("max_open_nodes", self.max_open_nodes, integer=True)
@@ -130,7 +130,7 @@ class BranchAndBound(Strategy):
         try:
             with until(task.deadline):
                 tree = self._tree(task)
-        except OutOfTime:  # a checkpoint stays as it is
+        except OutOfTime:  # leaves a checkpoint unchanged
             hasty = hasty_incumbent(reduction, task.start or task.root)
             return Outcome(hasty, reduction.rest, Status.TIME_LIMIT, Counter({"nodes": 0}))
         return tree if isinstance(tree, Outcome) else tree.run()

@@ -59,7 +59,7 @@ class Enumeration(Strategy):
     solver: str | None = solver_option()
 
     def __post_init__(self) -> None:
-        """Refuse options that cannot be meant."""
+        """Refuse invalid options."""
         checked_keep(self.keep)
         nonnegative("max_groups", self.max_groups, integer=True)
         checked_backend(self.backend, self.solver)

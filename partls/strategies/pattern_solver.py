@@ -103,7 +103,7 @@ class PatternSolver:
             slack = near.relative * block.values + near.rounding * np.sqrt(np.maximum(block.values, 0.0)) + near.zero
             tight = block.values - block.certified <= slack  # not so if a broken tableau yields NaN
         for turn, i in enumerate(np.flatnonzero(~(tight & np.isfinite(block.values)) & ~(block.certified >= cutoff))):
-            if turn > 0:  # one is no reason to lose a block
+            if turn > 0:  # a block with one such pattern is always finished
                 self.check()
             pattern = SignPattern(tuple(block.patterns[i].tolist()))
             solution = solve_pattern(reduction, pattern, None if points is None else Incumbent(inf, points[i]))

@@ -2,7 +2,7 @@
 
 Nothing that solves problems is imported, so that an error there cannot hide here. Every answer has passed a check of
 the optimality conditions: SciPy's ``nnls`` can fail silently on dependent columns (weights of 1e16, a residual below
-the true optimum), so no solver is believed, and the next one is asked until a point passes.
+the true optimum), so every point is checked, and the next solver is tried until one passes.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ from partls.verification.exact_integers import (
 from partls.verification.exact_penalties import Penalties
 from partls.verification.problem import Problem
 
-INDEPENDENT = 40  # a claim about columns as independent as 2^-40 tells has no need of a limit
+INDEPENDENT = 40  # 2^-40: a claim about columns this independent needs no limit
 VANISHING = 1e-12  # of the target's size: a tolerance below this is zero to working precision
 ROUNDED = 1e-14  # of ||b||^2, which counts as size of a target that the intercept explains
 SIGNS = {"+": 1, "-": -1, "0": 0}

@@ -9,8 +9,8 @@ from typing import Any
 
 _MAX_BITS = 14_000  # of a whole number
 _MAX_POWER = 512  # of two
-_MAX_DEPTH = 16  # of objects and lists inside each other, in what only informs
-MOST_BRACKETS = 2**12  # of each kind, in what only informs
+_MAX_DEPTH = 16  # of nested objects and lists, in fields for information only
+MOST_BRACKETS = 2**12  # of each kind, in fields for information only
 
 
 class Malformed(Exception):  # noqa: N818

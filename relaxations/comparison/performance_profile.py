@@ -18,7 +18,7 @@ from formulations.data import Floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_BEYOND = 1.25  # the curves go on this far beyond the last ratio
+_BEYOND = 1.25  # the curves extend to this multiple of the last ratio
 
 
 @dataclass(frozen=True, eq=False)

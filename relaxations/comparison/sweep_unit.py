@@ -55,7 +55,7 @@ def solve_unit(unit: Unit) -> list[SweepRow]:
         return rows
     try:
         instance = unit.make() if callable(unit.make) else unit.make
-    except Exception as error:  # one instance that cannot be built is no reason to lose the others
+    except Exception as error:  # an instance that cannot be built must not stop the others
         note = f"instance: {type(error).__name__}: {error}"
         return [replace(row, status="failed", note=note) for row in rows]
     if not isinstance(instance, Instance):
@@ -77,7 +77,7 @@ def _solved(unit: Unit, instance: Instance, rows: list[SweepRow]) -> list[SweepR
             left = min(unit.bound_time_limit, unit.ends - time.time())
             deadline = time.perf_counter() + left if left < inf else inf
             answers.append(measured(instance, row.relaxation, unit.members[row.relaxation], [root], deadline))
-            if time.time() >= unit.ends:  # what was under way is not done
+            if time.time() >= unit.ends:  # the last answer may be cut short
                 break
         given = given_reference(unit.optimum, unit.incumbent, instance)
         gap = Gap(floor_of(instance), given or found(instance, root, answers))

@@ -73,7 +73,7 @@ def attempt(problem: Any, solver: str, options: dict[str, Any]) -> Attempt:
     try:
         raw = chain.solve_via_data(problem, data, warm_start=False, verbose=False, solver_opts=options)
         if solver == "SCS" and raw["info"]["status_val"] == _INTERRUPTED:
-            signal.raise_signal(signal.SIGINT)  # it takes Ctrl-C for itself; whoever runs the search waits for it
+            signal.raise_signal(signal.SIGINT)  # the solver swallows Ctrl-C, and the search waits for it
         inner = chain.reductions[-1].invert(raw, inverse[-1])
         solution = mapped_back(inner, chain, inverse)
         if solution.status in cp.settings.SOLUTION_PRESENT + cp.settings.INF_OR_UNB:

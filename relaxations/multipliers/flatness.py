@@ -21,7 +21,7 @@ def most_curved(gram: Floats, products: NDArray[np.int8]) -> tuple[Floats, Float
     """Return N of the signs of the products that (nearly) maximises the least eigenvalue of ``gram - N``.
 
     And the diagonal of the matrix A that shows no other N to be better: psd, of trace one, its entries of the signs of
-    the products. Where the curvature is zero, its large entries are the columns that can grow for nothing.
+    the products. Where the curvature is zero, its large entries are the columns that can grow at no cost.
     """
     rows, columns = np.nonzero(np.triu(products, 1))
     sign = products[rows, columns].astype(np.float64)

@@ -21,7 +21,7 @@ from relaxations.multipliers.iterate import Iterate, factor, inverse
 from relaxations.multipliers.program import PairProgram
 
 CENTRED = 0.4  # of what the bound rises by: the gap of the iterate from which a child starts
-_FEASIBLE = 1e-3  # infeasibility (beside Y) from which the gap is believed
+_FEASIBLE = 1e-3  # infeasibility (relative to Y) up to which the gap is meaningful
 _FIRST = 0.5  # first multipliers beside 1 / sqrt(V_ii V_jj), V = Q^-1, shrunk until Q - N keeps enough curvature
 _KEPT, _SHRINK, _SHRINKINGS = 0.4, 0.7, 40  # the curvature it keeps, as the share of trace V; factor; tries
 _TURNED = 0.2  # of the squared coefficients: those of the wrong sign

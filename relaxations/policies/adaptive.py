@@ -19,7 +19,7 @@ from relaxations.price import Price
 from relaxations.protocol import Relaxation
 from relaxations.registry import as_relaxation
 
-_LEAST = 1e-9  # seconds: no bound is for nothing
+_LEAST = 1e-9  # seconds: no bound is free
 _SPLITS = 2.0  # times the price of the cheapest other bound: what a subtree must be estimated at to be split further
 
 

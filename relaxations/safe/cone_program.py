@@ -11,7 +11,7 @@ For any u, and any y in the dual cone of K, every feasible x has
 because ``(x - u)'P(x - u) >= 0`` and ``y'(b - A x) >= 0``. A solver's y is first moved into the dual cone. Then r,
 which vanishes at the exact dual optimum, is charged at its worst over a box that holds the solutions in question, as in
 Jansson, Chaykin and Keil, Rigorous error bounds for the optimal value in semidefinite programming, SIAM Journal on
-Numerical Analysis (2007). So is the rounding of all this. P, c, d, A and b are taken as they stand.
+Numerical Analysis (2007). So is the rounding of all this. P, c, d, A and b count as exact.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class ConeProgram:
     def dual_bound(self, y: Floats, x: Floats, lower: Floats, upper: Floats) -> DualBound:
         """Return the better of the bounds that y and y refined prove of all feasible points in a box.
 
-        ``x`` is the solver's point, of which nothing is believed.
+        ``x`` is the solver's point; the proof does not rely on it.
         """
         y, x = (np.nan_to_num(vector, nan=0.0, posinf=0.0, neginf=0.0) for vector in (y, x))
         first = self._evaluate(y, x, lower, upper)

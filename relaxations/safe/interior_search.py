@@ -31,7 +31,7 @@ class InteriorSearch:
     def __call__(self, problem: LiftedProblem, guess: Floats) -> Interior | None:
         """Return the guess if it is well inside, else what a few semidefinite programs find.
 
-        Entries that can grow for nothing are set aside as flat, one round after another, until the others cannot.
+        Entries that can grow at no cost are set aside as flat, one round after another, until the others cannot.
         None if none is left: then the lift proves nothing beyond the cheap bound.
         """
         flat = np.zeros(problem.A.shape[1], bool)

@@ -5,10 +5,10 @@ zero elsewhere: then ``x'N x >= 0`` for every feasible x. With ``S = A'A - N`` p
 
     ||A x - z||^2  >=  x'S x - 2 z'A x + z'z  >=  z'z - u'S u - 2 (A'z - S u)'x.
 
-The dual values of a solver propose N. Nothing else is believed: N is clipped to its signs, drawn towards multipliers
-N0 of which ``A'A - N0`` is known to be positive definite until Cholesky proves S to be, u is the exact solution of
-the sign-constrained least squares problem that S leaves, and what ``A'z - S u`` lacks to dual feasibility is priced
-over the solutions that can still improve.
+The dual values of a solver propose N. Nothing else of the solver is used. N is clipped to its signs, and drawn towards
+multipliers N0 for which ``A'A - N0`` is known to be positive definite until Cholesky proves S to be. Then u is the
+exact solution of the sign-constrained least squares problem that S leaves, and the dual infeasibility of ``A'z - S u``
+is charged at its worst over the solutions that can still improve.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def lift_bound(problem: LiftedProblem, N: Floats, inner: Interior, start: Floats
 
 
 def multiplier_bound(problem: LiftedProblem, N: Floats, slopes: Floats, inner: Interior) -> Proof:
-    """Prove the bound of N and the slopes as they stand; its value is -inf unless ``A'A - N`` is proved psd.
+    """Prove the bound of the given N and slopes; its value is -inf unless ``A'A - N`` is proved psd.
 
     No more than one factorisation and its solution u; ``slopes`` are what is added to ``A'z``, so that u has all the
     signs that are worth having.

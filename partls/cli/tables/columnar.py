@@ -34,7 +34,7 @@ class ParquetTable(Table):
         super().__init__(path, _kinds(schema), metadata.num_rows)
 
     def pieces(self) -> list[Table]:
-        """Return the file, for whoever sees it too."""
+        """Return the file as one piece, which a worker with access to it can read."""
         piece = copy(self)
         piece.watch = iter
         return [piece]

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 _HEAD = 1 << 16  # bytes looked at to find out how the file is written
 _LONGEST = 8 << 20  # bytes; no row, and so no cell, can be longer
 _MOST_COLUMNS = 100_000
-# Parsed at once: so many bytes, or as many as that number of rows has. Arrow reads 32 blocks ahead of who uses them, so
-# large ones would fill the memory; with few rows in a block, every column costs more to take over than to parse.
+# Parsed at once: so many bytes, or the bytes of so many rows if that is more. Arrow reads 32 blocks ahead, so large
+# blocks would fill the memory; with few rows in a block, a column takes longer to hand over than to parse.
 _BLOCK, _BLOCK_ROWS = 1 << 20, 1024
 
 
@@ -75,7 +75,7 @@ class DelimitedTable(Table):
         if any(pa.types.is_binary(dtype) for dtype in schema.types):
             raise not_text(path, self._encoding)
         super().__init__(path, zip(schema.names, map(kind_of, schema.types), strict=True))
-        # A column that begins with whole numbers, or with nothing, may go on with others.
+        # A column that begins with whole numbers, or with empty cells, may contain other numbers further down.
         self._types = {
             field.name: pa.float64() if self.kinds[field.name] == "number" and not pa.types.is_boolean(field.type)
             and field.name not in self._long else field.type
@@ -88,7 +88,7 @@ class DelimitedTable(Table):
         """Return the names and types that the first rows show; note how many bytes to parse at once."""
         import pyarrow as pa
 
-        start = self._start(3 * _LONGEST)  # a row that goes on at the end of the second block is too long: not the last
+        start = self._start(3 * _LONGEST)  # three blocks: tells a row that is too long from a last row
         self._refuse_wide(start.slice(0, min(start.size, _LONGEST)).to_pybytes())
         with self._opened(pa.BufferReader(start), block=_LONGEST) as reader:
             schema = reader.schema
@@ -166,7 +166,7 @@ class DelimitedTable(Table):
     def _opened(self, source: Any, columns: Sequence[str] | None = None, *, block: int, threads: bool = True,
                 invalid: Any = None, types: Mapping[str, pa.DataType] | None = None
                 ) -> Iterator[csv.CSVStreamingReader]:
-        """Parse a source of bytes; what goes wrong with it meanwhile is told in the user's terms.
+        """Parse a source of bytes; report its errors, and those raised while it is open, in the user's terms.
 
         The source is let go of, not closed: a thread of Arrow that is about to read would find the next file opened
         under the same number and take bytes of its beginning. The last to hold the source closes it.
