@@ -422,6 +422,48 @@ def test_adaptive_asks_what_it_has_seen_to_pay(closes: int, milliseconds: float,
     assert asked[0] <= len(strong.asked) / len(nodes) <= asked[1]
 
 
+def tried(nodes: int, open_at: tuple[tuple[int, float], ...]) -> Trial:
+    """Return a trial with open nodes of these depths and bounds, of twelve groups."""
+    return Trial(nodes, tuple((SignPattern((1,) * depth + (0,) * (12 - depth)), bound) for depth, bound in open_at))
+
+
+def test_another_compiled_search_takes_over_what_two_estimates_call_large() -> None:
+    """One large estimate is not enough, nor a large one after a small one; a huge one is; none is needed for ever."""
+    root = PolicyNode(SignPattern.free(12), members=None, cutoff=1.0)  # type: ignore[arg-type]
+    many = tuple((depth, 0.01 * depth) for depth in range(1, 8))  # 2^11 + ... + 2^5 nodes are left
+    worth = 1000.0
+    assert not root.outweighs(worth)
+    once = root.with_trial(tried(64, many))
+    assert once.estimate > 3 * worth
+    assert not once.outweighs(worth)
+    assert once.outweighs(worth / 30)
+    assert once.with_trial(tried(128, many)).outweighs(worth)
+    few = tried(64, ((11, 0.9),))
+    assert not root.with_trial(few).with_trial(tried(128, many)).outweighs(worth)
+    assert not root.with_trial(few).with_trial(tried(1900, ((11, 0.9),))).outweighs(worth)
+    assert root.with_trial(few).with_trial(tried(2000, ((11, 0.9),))).outweighs(worth)
+
+
+def test_an_open_subtree_is_no_larger_than_its_sibling() -> None:
+    """A single open node high in the tree says 2^11 by its depth, and 100 by what was searched beside it."""
+    root = PolicyNode(SignPattern.free(12), members=None, cutoff=1.0)  # type: ignore[arg-type]
+    alone = tried(100, ((1, 0.5),))
+    node = root.with_trial(alone).with_trial(alone)
+    assert node.estimate == 2.0**11
+    assert not node.outweighs(100.0)
+
+
+@pytest.mark.parametrize("break_even", [0.5, 1e6])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_compiled_strong_member_takes_large_trees_only(
+    break_even: float, seed: int, short_trials: None, no_luck: None
+) -> None:
+    case, oracle = tree(seed)
+    result = solved(case, CheapThenStrong("active-set", "convexified", break_even=break_even))
+    check(result, case, oracle)
+    assert (result.counts.get("subtrees to convexified", 0) > 0) == (break_even < 1)
+
+
 def test_adaptive_is_the_same_in_every_run_and_for_any_number_of_threads(
     monkeypatch: pytest.MonkeyPatch, short_trials: None
 ) -> None:

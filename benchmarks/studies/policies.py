@@ -23,7 +23,9 @@ FAMILIES = {
     "penalised-more": ({"N": 60, "M": 100, "K": 33, "eta": 100.0}, ("strengthened", "convexified")),
     "strong-penalty": ({"N": 200, "M": 60, "K": 20, "eta": 1e4}, ("strengthened", "convexified")),
     "weak-penalty": ({"N": 200, "M": 95, "K": 20, "eta": 1.0}, ("strengthened", "convexified")),
-    "toeplitz": ({"N": 400, "M": 200, "K": 20, "rho": 0.9, "target": "noise"}, ("shor", "convexified")),
+    "toeplitz": (
+        {"N": 400, "M": 200, "K": 20, "rho": 0.9, "target": "noise", "groups": "neighbours"}, ("shor", "convexified"),
+    ),
 }
 POLICIES = ("cheap then", "at the root", "adaptive")
 

@@ -124,7 +124,7 @@ class PolicyExplorer(GenericExplorer):
         ]
         if not visit.tried.left:
             return close(min(visit.tried.closed, visit.out.closed), visit.out, "prunes", bound.source)
-        visit.seen = visit.seen.with_trial(self._trial(visit.tried))
+        visit.seen = replace(visit.seen, trial=self._trial(visit.tried))
         return None
 
     def _trial(self, tried: _TrialOf) -> Trial:

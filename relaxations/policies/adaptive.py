@@ -13,13 +13,14 @@ import numpy as np
 from formulations.errors import InvalidInput
 from formulations.instance import Instance
 from relaxations.active_set import ActiveSetRelaxation
-from relaxations.policies.node import SPLIT, BoundBy, Decision, PolicyNode, SearchBy, TryBy, trial_nodes
+from relaxations.policies.node import SPLIT, BoundBy, Decision, PolicyNode, SearchBy, TryBy, growing_trial, trial_nodes
 from relaxations.policies.policy import Policy
 from relaxations.price import Price
 from relaxations.protocol import Relaxation
 from relaxations.registry import as_relaxation
 
 _LEAST = 1e-9  # seconds: no bound is free
+_FIRST_RATE = 0.1  # at which a member closes nodes, before any was seen
 _SPLITS = 2.0  # times the price of the cheapest other bound: what a subtree must be estimated at to be split further
 
 
@@ -37,7 +38,7 @@ class Adaptive(Policy):
     If the cheapest member is "active-set", its compiled search first tries each subtree. If much is left, the policy
     asks the member whose rate of closing, times the estimated size of the rest, exceeds its price most; if there is
     none, the compiled search keeps the subtree. A member that is a compiled search itself ("convexified") takes the
-    subtree.
+    subtree under the rule of :class:`CheapThenStrong`.
 
     Parameters
     ----------
@@ -95,8 +96,8 @@ class _ClosingRate:
         self.closed[undecided] += closed
 
     def overall(self) -> float:
-        """Return the rate at all depths, a half before any node was seen."""
-        return (self.closed.total() + 1) / (self.asked.total() + 2)
+        """Return the rate at all depths: the first bound is asked where a tenth of the estimate is its price."""
+        return (self.closed.total() + 2 * _FIRST_RATE) / (self.asked.total() + 2)
 
     def at(self, undecided: int, otherwise: float) -> float:
         """Return the rate at this depth; ``otherwise`` counts as two nodes, and alone where none was seen."""
@@ -142,18 +143,29 @@ class _Learner:
         cheapest, others = self._members[self._order[0]], self._order[1:]
         least = node.price(cheapest).bound or _LEAST
         worth = {i: node.price(self._members[i]).of(1) / least for i in others}
+        compiled = [i for i in others if isinstance(self._members[i], ActiveSetRelaxation)]
+        nearest = min(worth, key=lambda i: worth[i])
+        if node.trial is None and nearest in compiled:
+            return TryBy(cheapest, growing_trial(node, worth[nearest]))
         if node.trial is None:
-            return TryBy(cheapest, trial_nodes(min(worth.values()), again=bool(node.asked)))
+            return TryBy(cheapest, trial_nodes(worth[nearest], again=bool(node.asked)))
         if node.bounds:
-            return SPLIT if node.estimate > _SPLITS * min(worth.values()) else SearchBy(cheapest)
-        saved = {i: self._rates[i].at(node.undecided, self._rates[i].overall()) * node.estimate for i in others}
-        best = max(others, key=lambda i: saved[i] / worth[i])
-        if saved[best] > worth[best] or self._rng.random() < self._explore * node.estimate / worth[best]:
-            compiled = isinstance(self._members[best], ActiveSetRelaxation)
-            return (SearchBy if compiled else BoundBy)(self._members[best])
-        if node.trial.nodes < worth[best]:  # the estimate may be far too low: look again
-            return TryBy(cheapest, trial_nodes(worth[best], again=True))
-        return SearchBy(cheapest)
+            return SPLIT if node.estimate > _SPLITS * worth[nearest] else SearchBy(cheapest)
+        for i in compiled:
+            if node.outweighs(worth[i]):
+                return SearchBy(self._members[i])
+        rates = {i: self._rates[i].at(node.undecided, self._rates[i].overall()) for i in others if i not in compiled}
+        best = max(rates, key=lambda i: rates[i] / worth[i], default=None)
+        more = 0  # nodes to try, as the estimate may be far too low
+        if compiled:
+            more = growing_trial(node, min(worth[i] for i in compiled))
+        elif best is not None and node.trial.nodes < worth[best]:
+            more = trial_nodes(worth[best], again=True)
+        if best is not None:
+            drawn = self._rng.random() < self._explore * (more or node.estimate) / worth[best]
+            if drawn or rates[best] * node.estimate > worth[best]:
+                return BoundBy(self._members[best])
+        return TryBy(cheapest, more) if more else SearchBy(cheapest)
 
     def _choose(self, undecided: int, answered: bool) -> int | None:
         """Return the member that saves most for its cost, one to try, or None; one in any case without an answer."""

@@ -9,7 +9,7 @@ from math import inf, log2
 
 from formulations.errors import InvalidInput
 from relaxations.active_set import ActiveSetRelaxation
-from relaxations.policies.node import SPLIT, BoundBy, Decision, PolicyNode, SearchBy, TryBy, trial_nodes
+from relaxations.policies.node import SPLIT, BoundBy, Decision, PolicyNode, SearchBy, TryBy, growing_trial, trial_nodes
 from relaxations.policies.policy import Policy, constant
 from relaxations.price import Price
 from relaxations.protocol import Relaxation
@@ -31,7 +31,8 @@ class CheapThenStrong(Policy):
     the cheap member has searched, exceeds ``break_even`` nodes. Elsewhere, the root included, it must be ten times as
     many: then a tenth at most is lost. If the bound closes little, the cheap member keeps the subtree.
 
-    A strong member that is itself a compiled search ("convexified") takes the whole subtree.
+    A strong member that is itself a compiled search ("convexified") takes the whole subtree. It does so where two
+    estimates in a row exceed three times its price, or less when the cheap search has cost as much as the price.
 
     A cheap member without a compiled search bounds one node at a time, and the size of the subtree is estimated from
     the node.
@@ -88,17 +89,17 @@ class CheapThenStrong(Policy):
             much = not bound.status.trusted or self._levels_left(node) > log2(max(self._worth(node), 1e-300))
             return BoundBy(strong) if strongly is None and much else SPLIT
         worth = self._worth(node)
+        compiled = isinstance(strong, ActiveSetRelaxation)
         if node.trial is None:
-            return TryBy(cheap, trial_nodes(worth, again=strong in node))
+            return TryBy(cheap, growing_trial(node, worth) if compiled else trial_nodes(worth, again=strong in node))
         if strong not in node and node.cutoff < inf and node.cutoff - node.value <= self.gap * abs(node.cutoff):
             return SearchBy(cheap)
-        compiled = isinstance(strong, ActiveSetRelaxation)  # its preparation is all that it costs
+        if compiled:
+            return SearchBy(strong) if node.outweighs(worth) else TryBy(cheap, growing_trial(node, worth))
         helps = strong in node and node.gap_closed > _HELPS
-        pays = (_PAYS if helps or compiled else _PAYS_AT_ALL) * worth
+        pays = (_PAYS if helps else _PAYS_AT_ALL) * worth
         if node.estimate <= pays and node.trial.nodes < pays:  # an estimate may be far too low: look again
             return TryBy(cheap, trial_nodes(pays, again=True))
-        if compiled:
-            return SearchBy(strong)
         if node.estimate <= pays and strongly is not None and not helps:
             return SearchBy(cheap)
         return BoundBy(strong) if strongly is None else SPLIT

@@ -130,6 +130,9 @@ class Members(Protocol):
         ...
 
 
+_OUTWEIGHS, _AT_ONCE = 3.0, 30.0  # times a price: the estimates that pay for another search, confirmed or not
+
+
 @dataclass(frozen=True)
 class PolicyNode:
     """One node, in original units, as a policy sees it.
@@ -150,6 +153,8 @@ class PolicyNode:
         The last trial in this subtree, or None.
     asked
         The members whose bounds were computed at this node or its ancestors: they are prepared.
+    earlier
+        The estimate after the trial before the last; infinity if there was none.
 
     Examples
     --------
@@ -168,6 +173,7 @@ class PolicyNode:
     sources: tuple[str, ...] = ()
     trial: Trial | None = None
     asked: frozenset[str] = frozenset()
+    earlier: float = inf
 
     @property
     def undecided(self) -> int:
@@ -227,6 +233,21 @@ class PolicyNode:
             nodes += 2.0**levels
         return nodes
 
+    def outweighs(self, worth: float) -> bool:
+        """Return whether to hand the subtree to another compiled search, whose preparation costs so many nodes.
+
+        What is left must be estimated at three times the price, twice in a row because estimates scatter, or once at
+        thirty times. The threshold falls with the nodes searched and is zero at twice the price, so a tree whose size
+        no estimate has shown costs at most twice the price in vain. An open subtree is taken to be no larger than its
+        sibling, which has been searched.
+        """
+        if self.trial is None:
+            return False
+        searched = self.trial.nodes
+        left = min(self.estimate, searched * (2.0 ** len(self.trial.open) - 1.0) if searched else inf)
+        least = _OUTWEIGHS * (worth - 0.5 * searched)
+        return left > (least if least < self.earlier < inf else _AT_ONCE * worth)
+
     @property
     def gap_closed(self) -> float:
         """Share of the gap between the lowest bound of the last trial and the cutoff that other bounds have closed."""
@@ -242,7 +263,7 @@ class PolicyNode:
 
     def with_trial(self, trial: Trial) -> PolicyNode:
         """Return the node after a trial."""
-        return replace(self, trial=trial)
+        return replace(self, trial=trial, earlier=self.estimate)
 
 
 class Decider(Protocol):
@@ -262,3 +283,12 @@ def trial_nodes(worth: float, *, again: bool) -> int:
     The first trial on the way down has enough nodes to finish small trees, whatever the bound is worth.
     """
     return int(min(max(_SHARE * worth, 1 if again else _LEAST), _MOST))
+
+
+def growing_trial(node: PolicyNode, worth: float) -> int:
+    """Return the nodes of a trial before another compiled search that is worth so many.
+
+    Each trial doubles what has been searched, since each one costs time of its own, up to twice the price.
+    """
+    searched = 0 if node.trial is None else node.trial.nodes
+    return int(min(max(_SHARE / 2 * worth, _LEAST / 2, min(searched, 2.0 * worth - searched)), _MOST))
