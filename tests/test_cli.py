@@ -16,10 +16,12 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_diabetes
 from typer.testing import CliRunner, Result
 
 import partls
 from formulations.equivalence import from_coef
+from partls import demo
 from partls.cli import app, group_drafts
 from partls.result import Status
 from tests.oracles import brute_force
@@ -1039,6 +1041,15 @@ def test_signs_known_beforehand_hold_in_the_model_its_file_and_its_proof(folder:
 def test_wrong_signs_are_refused_in_one_line(given: tuple[str, ...], told: str, folder: Path) -> None:
     said = message(*FIT, *[part for sign in given for part in ("--signs", sign)])
     assert told in said and said.count("\n") == 1
+
+
+def test_the_demo_has_the_rows_of_scikit_learn_with_or_without_importing_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = load_diabetes(return_X_y=True)
+    for spec in (demo.find_spec("sklearn"), None):
+        monkeypatch.setattr(demo, "find_spec", lambda name, spec=spec: spec)
+        rows, target = demo._rows()
+        np.testing.assert_allclose(rows, X, atol=1e-15)
+        np.testing.assert_array_equal(target, y)
 
 
 def test_the_page_of_the_demo_lies_in_this_folder_and_replaces_no_file_of_others(folder: Path) -> None:
