@@ -31,7 +31,7 @@ def forms_table() -> str:
 
 def strategies_table() -> str:
     """Return which strategy composes each builder, as a table in Markdown."""
-    return _table(("builder", "strategy that composes it"), [(f"`{form.builder}`", form.strategy) for form in FORMS])
+    return _table(("builder", "strategy that uses it"), [(f"`{form.builder}`", form.strategy) for form in FORMS])
 
 
 def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
