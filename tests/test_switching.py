@@ -37,6 +37,7 @@ from relaxations import (
     Trial,
     TryBy,
 )
+from relaxations.policies.node import growing_trial
 from relaxations.policies.prices import price_of
 from relaxations.policies.run import PolicyRun
 from tests.families import FAMILIES, correlated
@@ -451,6 +452,15 @@ def test_an_open_subtree_is_no_larger_than_its_sibling() -> None:
     node = root.with_trial(alone).with_trial(alone)
     assert node.estimate == 2.0**11
     assert not node.outweighs(100.0)
+
+
+def test_trials_grow_up_to_twice_the_price_and_confirm_a_large_estimate_soon() -> None:
+    root = PolicyNode(SignPattern.free(12), members=None, cutoff=1.0)  # type: ignore[arg-type]
+    small, large = ((11, 0.9),), tuple((depth, 0.01 * depth) for depth in range(1, 8))
+    assert growing_trial(root, 2000.0) == 100
+    assert growing_trial(root.with_trial(tried(100, large)), 1000.0) == 64
+    assert growing_trial(root.with_trial(tried(100, small)), 1000.0) == 200
+    assert growing_trial(root.with_trial(tried(1700, small)), 1000.0) == 300
 
 
 @pytest.mark.parametrize("break_even", [0.5, 1e6])

@@ -245,8 +245,12 @@ class PolicyNode:
             return False
         searched = self.trial.nodes
         left = min(self.estimate, searched * (2.0 ** len(self.trial.open) - 1.0) if searched else inf)
-        least = _OUTWEIGHS * (worth - 0.5 * searched)
+        least = self.least_left(worth)
         return left > (least if least < self.earlier < inf else _AT_ONCE * worth)
+
+    def least_left(self, worth: float) -> float:
+        """Return the estimate from which two in a row hand the subtree over."""
+        return _OUTWEIGHS * (worth - 0.5 * (self.trial.nodes if self.trial else 0))
 
     @property
     def gap_closed(self) -> float:
@@ -288,7 +292,10 @@ def trial_nodes(worth: float, *, again: bool) -> int:
 def growing_trial(node: PolicyNode, worth: float) -> int:
     """Return the nodes of a trial before another compiled search that is worth so many.
 
-    Each trial doubles what has been searched, since each one costs time of its own, up to twice the price.
+    A short one begins, and confirms a large estimate. After a small estimate the next trial triples what has been
+    searched, since each one costs time of its own, up to twice the price.
     """
-    searched = 0 if node.trial is None else node.trial.nodes
-    return int(min(max(_SHARE / 2 * worth, _LEAST / 2, min(searched, 2.0 * worth - searched)), _MOST))
+    short = max(_SHARE / 2 * worth, _LEAST / 2)
+    if node.trial is not None and node.estimate <= node.least_left(worth):
+        short = max(short, min(2.0 * node.trial.nodes, 2.0 * worth - node.trial.nodes))
+    return int(min(short, _MOST))
