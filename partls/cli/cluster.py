@@ -23,10 +23,9 @@ def cluster(address: str | None) -> Iterator[Any]:
         config: Any = import_module("dask.config")
     except ImportError:
         raise InvalidInput("--scheduler needs Dask: pip install 'partls[dask]'") from None
-    with config.set(scheduler=config.get("scheduler", None)):  # a client that finds no scheduler leaves its own setting
-        try:
-            client = distributed.Client(address, timeout=_PATIENCE)
-        except (OSError, ValueError, TypeError) as error:
-            raise InvalidInput(f"--scheduler {address}: no Dask scheduler answers there ({error})") from None
-        with client:
-            yield client
+    try:  # not the default yet: a client that finds no scheduler would stay it
+        client = distributed.Client(address, timeout=_PATIENCE, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        raise InvalidInput(f"--scheduler {address}: no Dask scheduler answers there ({error})") from None
+    with client, client.as_current(), config.set(scheduler="dask.distributed"):
+        yield client
