@@ -26,7 +26,8 @@ def page(rows: list[Row]) -> str:
         "Processor time of one thread, medians over seeds, preparation included. *Beside the better* is the median "
         "over the seeds of the time of a policy divided by that of its faster member; a search that ends at its limit "
         "of clock time counts with the processor time it had. "
-        "A policy named \"cheap then shor\" may ask either of active-set and Shor's bound."
+        "A policy named \"cheap then shor\" may ask either of active-set and Shor's bound. "
+        "Searches of a few milliseconds scatter on a busy machine: active-set and fixed active-set are the same search."
     )
     return "\n\n".join([
         head("Policies", text, rows), _summary(rows, keys), *(_family(key, select(rows, case=key)) for key in keys),
