@@ -730,8 +730,12 @@ def test_long_whole_numbers_of_a_text_file_are_refused_where_they_are_used(tmp_p
     assert 'column "a" has whole numbers beyond 2^53' in refused(rows, path)
 
 
-def xlsx(path: Path, rows: list[list[object]]) -> Path:
-    """Write the smallest workbook: numbers as such, dates as styled serial numbers, all else as inline strings."""
+def xlsx(path: Path, rows: list[list[object]], sheets: tuple[str, ...] = ("Data",)) -> Path:
+    """Write the smallest workbook, all its sheets the same.
+
+    Numbers stand as such, dates as styled serial numbers, all else as inline strings.
+    """
+
     def cell(value: object) -> str:
         if value is None:
             return "<c/>"
@@ -746,14 +750,14 @@ def xlsx(path: Path, rows: list[list[object]]) -> Path:
     main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
     rel = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
     package = "http://schemas.openxmlformats.org/package/2006"
+    named = "".join(f'<sheet name="{name}" sheetId="{i}" r:id="a"/>' for i, name in enumerate(sheets, start=1))
     sheet = "".join("<row>" + "".join(map(cell, row)) + "</row>" for row in rows)
     with zipfile.ZipFile(path, "w") as archive:
         for name, text in {
             "[Content_Types].xml": f'<Types xmlns="{package}/content-types"/>',
             "_rels/.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="a" '
             f'Type="{rel}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
-            "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{rel}"><sheets>'
-            '<sheet name="Data" sheetId="1" r:id="a"/></sheets></workbook>',
+            "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{rel}"><sheets>{named}</sheets></workbook>',
             "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="a" '
             f'Type="{rel}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
             "xl/styles.xml": f'<styleSheet xmlns="{main}"><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/></cellXfs>'
@@ -782,6 +786,14 @@ def test_the_first_sheet_of_a_workbook_is_a_table(tmp_path: Path, monkeypatch: p
     assert "bad.xlsx cannot be read as an Excel workbook" in told and "\n" not in told
     monkeypatch.setattr(in_memory, "import_module", lambda name: __import__(f"no_{name}"))
     assert "python -m pip install 'partls[excel]'" in refused(open_table, path)
+
+
+def test_which_of_several_sheets_was_read_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    rows: list[list[object]] = [["size"], [1.5]]
+    open_table(xlsx(tmp_path / "one.xlsx", rows))
+    assert not caplog.messages
+    assert open_table(xlsx(tmp_path / "two.xlsx", rows, ("Houses", "Notes"))).n_rows == 1
+    assert caplog.messages == [f'{tmp_path / "two.xlsx"}: read "Houses", the first of 2 sheets']
 
 
 def test_json_lines_are_a_table(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,8 @@ from partls.cli.tables.table import BATCH_ROWS, Table, kind_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+logger = logging.getLogger(__name__)
 
 
 class TableInMemory(Table):
@@ -55,10 +58,13 @@ def workbook(path: str, as_text: Iterable[str] = ()) -> Table:
             f"{path} is an Excel workbook: python -m pip install 'partls[excel]' to read it, or save the sheet as CSV"
         ) from None
     try:
-        sheet = calamine.CalamineWorkbook.from_path(path).get_sheet_by_index(0)
+        book = calamine.CalamineWorkbook.from_path(path)
+        sheet = book.get_sheet_by_index(0)
         header, *rows = sheet.to_python(skip_empty_area=True) or [[]]
     except (calamine.CalamineError, OSError, ValueError, IndexError) as error:
         raise InvalidInput(f"{path} cannot be read as an Excel workbook ({_first_line(error)})") from None
+    if len(book.sheet_names) > 1:
+        logger.warning('%s: read "%s", the first of %d sheets', path, sheet.name, len(book.sheet_names))
     names = [str(name) or f"unnamed_{j}" for j, name in enumerate(header, start=1)]
     texts = set(as_text)
     columns = [_column([row[j] for row in rows], name in texts) for j, name in enumerate(names)]
