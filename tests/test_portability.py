@@ -1,4 +1,4 @@
-"""The signals that only POSIX systems have stand in one file, and the toolkit works without it, as on Windows and macOS."""
+"""Signals that only POSIX has stand in one file, and the toolkit works without them, as on Windows and macOS."""
 
 import ast
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 SOURCES = [path for name in ("partls", "relaxations", "formulations") for path in sorted((ROOT / name).rglob("*.py"))]
 POSIX = ROOT / "partls" / "runtime" / "posix.py"
-FILES = ROOT / "partls" / "runtime" / "atomic_files.py"  # knows the names of open streams, which Windows has no file for
+FILES = ROOT / "partls" / "runtime" / "atomic_files.py"  # names of open streams: harmless elsewhere
 MODULES = {"fcntl", "grp", "posix", "pty", "pwd", "resource", "syslog", "termios", "tty"}
 SIGNALS = {
     "SIGALRM", "SIGHUP", "SIGKILL", "SIGQUIT", "SIGSTOP", "SIGUSR1", "SIGUSR2", "SIGURG", "SIGWINCH", "alarm", "pause",
