@@ -24,12 +24,12 @@ from relaxations import as_relaxation
 from relaxations.protocol import Bound, Bounder, BoundStatus, Relaxation
 
 RELAXATION_LAWS: Mapping[str, str] = MappingProxyType({
-    "takes problems": "It can be prepared for some of the problems; others it may refuse by InvalidInput.",
+    "takes problems": "It can be prepared for some of the problems, and may refuse the others by InvalidInput.",
     "answers": "Each answer is a Bound: a number, a status, and a finite point with one entry per column, or None.",
     "below the optimum": "A trusted value is never above the best objective under the signs.",
-    "rises with the signs": "A value does not fall from a node to one below it, but for a solver's accuracy.",
+    "rises with the signs": "A value does not fall from a node to its descendant, up to a solver's accuracy.",
     "cutoff": "With a cutoff a value is still below the optimum, and one called cut off has reached the cutoff.",
-    "same answer": "A node asked for twice has one value, but for a solver's accuracy.",
+    "same answer": "Two calls at one node return the same value, up to a solver's accuracy.",
     "instances apart": "Preparing it for another instance changes no bound of the first.",
     "right search": "Branch and bound with it finds the optimum, and no solution contradicts a bound.",
     "proves something": "On some problem some value is trusted and finite.",

@@ -22,12 +22,12 @@ from partls.testing.problems import Problem, instances, sign_patterns
 from partls.testing.tolerances import OPTIMUM, VANISHING
 
 STRATEGY_LAWS: Mapping[str, str] = MappingProxyType({
-    "takes problems": "It solves some of the problems; others it may refuse by InvalidInput.",
+    "takes problems": "It solves some of the problems, and may refuse the others by InvalidInput.",
     "answers": "It returns an Outcome and raises nothing else.",
     "keeps the signs": "Its solution has one sign in each group, and the given sign where there is one.",
     "own value": "The value it gives its solution is the objective of that solution.",
     "bound below the optimum": "Its lower bound is never above the best objective under the given signs.",
-    "honest status": "What ends as optimal is the optimum; without proofs the status is heuristic.",
+    "honest status": "A result with the status optimal is the optimum; without proofs the status is heuristic.",
     "stops in time": "Without any time left it still returns a solution and a bound that obey the laws above.",
     "same answer": "The same seed gives the same answer.",
     "passes the audit": "Result.audit() confirms the objective, the signs and the optimality conditions.",
