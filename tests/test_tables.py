@@ -802,7 +802,8 @@ def test_json_lines_are_a_table(tmp_path: Path) -> None:
     frame.to_json(path, orient="records", lines=True)
     table = open_table(path)
     assert table.kinds == {"size": "number", "town": "text", "rooms": "number"}
-    pd.testing.assert_frame_equal(pa.Table.from_batches(table.batches(table.columns)).to_pandas(), frame)
+    read = pa.Table.from_batches(table.batches(table.columns)).to_pydict()
+    assert read == {"size": [1.5, None, 3.0], "town": ["a", "b", None], "rooms": [1, 2, 3]}
     assert open_table(path, as_text=["rooms"]).kinds["rooms"] == "text"
     frame.to_json(path, orient="records", indent=1)
     told = refused(open_table, path)
